@@ -1,0 +1,27 @@
+#pragma once
+#include "ir/graph/Element.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace graphc::graph {
+class Elementwise;
+/// The element of an elementwise op: its scalar rule over broadcast operands.
+Expr elementwiseElement(ElementBuilder &builder, Elementwise op, llvm::ArrayRef<mlir::AffineExpr> index);
+llvm::LogicalResult inferElementwise(mlir::MLIRContext *ctx, std::optional<mlir::Location> loc, llvm::StringRef op,
+                                     mlir::ValueRange operands, llvm::StringRef kind,
+                                     llvm::SmallVectorImpl<mlir::Type> &types);
+} // namespace graphc::graph
+
+#include "ir/graph/GraphDialect.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/graph/GraphAttrs.h.inc"
+#include "ir/graph/GraphInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/GraphOps.h.inc"

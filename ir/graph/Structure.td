@@ -1,0 +1,25 @@
+// Fusion groups and the entry checks of symbolic sizes.
+#ifndef GRAPHC_IR_GRAPH_STRUCTURE
+#define GRAPHC_IR_GRAPH_STRUCTURE
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "ir/graph/GraphBase.td"
+
+// One kernel, library call, routine call or view: made by `fuse`, outlined by `kernels`.
+def GroupOp : Graph_Op<"group", [SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "ops that run as one: kind loop | library | routine | view";
+  let arguments = (ins StrAttr:$kind);
+  let results = (outs Variadic<GraphTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind attr-dict-with-keyword $body `:` type($results)";
+  let hasVerifier = 1;
+}
+def YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let arguments = (ins Variadic<GraphTensor>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+// Sizes known only at run time that must agree: checked on entry, or where the size becomes known.
+def AssumeEqualOp : Graph_Op<"assume_equal", []> {
+  let arguments = (ins DimsAttr:$sizes, StrAttr:$message);
+  let assemblyFormat = "$sizes $message attr-dict";
+}
+#endif
