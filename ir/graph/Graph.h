@@ -24,4 +24,16 @@ llvm::LogicalResult inferElementwise(mlir::MLIRContext *ctx, std::optional<mlir:
 #include "ir/graph/GraphAttrs.h.inc"
 #include "ir/graph/GraphInterfaces.h.inc"
 #define GET_OP_CLASSES
-#include "ir/graph/GraphOps.h.inc"
+#include "ir/graph/Elementwise.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Movement.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Reduction.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Contraction.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Routine.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Composite.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Structure.h.inc"

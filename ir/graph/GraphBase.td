@@ -22,6 +22,13 @@ def GraphDialect : Dialect {
     std::string symbolName(unsigned id);
   private:
     std::shared_ptr<struct SizeSymbols> symbols;
+    void addElementwise();
+    void addMovement();
+    void addReduction();
+    void addContraction();
+    void addRoutine();
+    void addComposite();
+    void addStructure();
   public:
   }];
 }

@@ -83,6 +83,7 @@ def SliceOp : Graph_Op<"slice", [Pure, DeclareOpInterfaceMethods<ElementInterfac
   let assemblyFormat = "$x `from` $starts `step` $steps attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDefinition = "bool $cppClass::movesData() { return true; }";
 }
 def PadOp : Graph_Op<"pad", [Pure, DeclareOpInterfaceMethods<ElementInterface, ["movesData"]>]> {
   let summary = "mode constant | edge | reflect | wrap; `low` may be negative (crop); the result type carries the sizes";

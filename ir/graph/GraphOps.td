@@ -1,7 +1,0 @@
-include "ir/graph/Elementwise.td"
-include "ir/graph/Movement.td"
-include "ir/graph/Reduction.td"
-include "ir/graph/Contraction.td"
-include "ir/graph/Routine.td"
-include "ir/graph/Composite.td"
-include "ir/graph/Structure.td"

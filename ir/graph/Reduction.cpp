@@ -1,0 +1,197 @@
+// Elements of reductions and pools: a formula over the window or the reduced dims.
+#include "ir/graph/Graph.h"
+
+using namespace mlir;
+using namespace graphc::graph;
+
+static Type elementOf(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
+
+/// The identity of max (or min) in a type: -inf, or the least value of an integer type.
+static Expr extreme(ElementBuilder &b, Type type, bool lowest) {
+  if (isa<FloatType>(type))
+    return b.constant(lowest ? -INFINITY : INFINITY, type);
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 1)
+    return b.constantInt(!lowest, type);
+  if (isUnsigned(type))
+    return b.constantInt(lowest ? 0 : (int64_t)(~uint64_t(0) >> (64 - width)), type);
+  int64_t most = (int64_t)(~uint64_t(0) >> (65 - width));
+  return b.constantInt(lowest ? -most - 1 : most, type);
+}
+
+static Expr reduceOne(ElementBuilder &b, ArrayRef<AffineExpr> sizes, Expr init, ScalarKind combine,
+                      function_ref<Expr(ArrayRef<AffineExpr>)> body) {
+  return b.reduce(
+      sizes, {init}, [&](ArrayRef<AffineExpr> dims) { return SmallVector<Expr>{body(dims)}; },
+      [&](ArrayRef<Expr> x, ArrayRef<Expr> y) { return SmallVector<Expr>{b.binary(combine, x[0], y[0])}; })[0];
+}
+
+/// Result index (with or without kept dims) plus reduction dims -> operand index.
+static SmallVector<AffineExpr> operandIndex(ArrayRef<AffineExpr> index, ArrayRef<AffineExpr> reduced,
+                                            ArrayRef<int64_t> axes, unsigned rank, bool keep) {
+  SmallVector<AffineExpr> operand;
+  unsigned next = 0, r = 0;
+  for (unsigned i = 0; i < rank; ++i) {
+    if (llvm::is_contained(axes, (int64_t)i)) {
+      operand.push_back(reduced[r++]);
+      next += keep;
+    } else {
+      operand.push_back(index[next++]);
+    }
+  }
+  return operand;
+}
+
+Expr ReduceOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  auto dims = dimsOf(getX().getType());
+  SmallVector<AffineExpr> sizes;
+  for (int64_t axis : getAxes())
+    sizes.push_back(dims[axis]);
+  Type type = computeType(elementOf(getX()));
+  StringRef kind = getKind();
+  Expr init = kind == "sum" || kind == "any" ? b.constant(0, type)
+              : kind == "prod" || kind == "all" ? b.constant(1, type)
+                                                : extreme(b, type, kind == "max");
+  ScalarKind combine = kind == "sum"    ? ScalarKind::Add
+                       : kind == "prod" ? ScalarKind::Mul
+                       : kind == "max"  ? ScalarKind::Max
+                       : kind == "min"  ? ScalarKind::Min
+                       : kind == "any"  ? ScalarKind::Or
+                                        : ScalarKind::And;
+  if (type.isInteger(1) && (combine == ScalarKind::Max || combine == ScalarKind::Min))
+    combine = combine == ScalarKind::Max ? ScalarKind::Or : ScalarKind::And;
+  return reduceOne(b, sizes, init, combine, [&](ArrayRef<AffineExpr> reduced) {
+    return b.load(getX(), operandIndex(index, reduced, getAxes(), dims.size(), getKeep()));
+  });
+}
+
+Expr ArgReduceOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  auto dims = dimsOf(getX().getType());
+  int64_t axis = getAxis();
+  bool maximum = getKind() == "max", last = getLast();
+  Type type = computeType(elementOf(getX())), i64 = IntegerType::get(getContext(), 64);
+  // The identity loses against everything: its index is negative.
+  SmallVector<Expr> init = {extreme(b, type, maximum), b.constantInt(-1, i64)};
+  auto combine = [&](ArrayRef<Expr> x, ArrayRef<Expr> y) {
+    Expr none = b.constantInt(0, i64);
+    Expr better = maximum ? y[0] > x[0] : y[0] < x[0];
+    Expr equal = y[0] == x[0];
+    if (isa<FloatType>(type)) {
+      Expr xNaN = isNaN(x[0]), yNaN = isNaN(y[0]);
+      better = (better && !xNaN) || (yNaN && !xNaN);
+      equal = equal || (xNaN && yNaN);
+    }
+    Expr tie = equal && (last ? y[1] > x[1] : y[1] < x[1]);
+    Expr take = (x[1] < none) || ((better || tie) && y[1] >= none);
+    return SmallVector<Expr>{select(take, y[0], x[0]), select(take, y[1], x[1])};
+  };
+  return b.reduce(
+      {dims[axis]}, init,
+      [&](ArrayRef<AffineExpr> reduced) {
+        return SmallVector<Expr>{b.load(getX(), operandIndex(index, reduced, {axis}, dims.size(), getKeep())),
+                                 b.indexValue(reduced[0])};
+      },
+      combine)[1];
+}
+
+/// Operand index of a window position.
+template <typename Op>
+static SmallVector<AffineExpr> windowIndex(Op op, ArrayRef<AffineExpr> index, ArrayRef<AffineExpr> window) {
+  SmallVector<AffineExpr> operand = llvm::to_vector(index);
+  unsigned first = op.getChannelsLast() ? 1 : 2;
+  for (unsigned s = 0; s < window.size(); ++s)
+    operand[first + s] = index[first + s] * op.getStrides()[s] + window[s] * op.getDilations()[s] - op.getPadsLow()[s];
+  return operand;
+}
+template <typename Op>
+static SmallVector<AffineExpr> windowSizes(Op op) {
+  return llvm::map_to_vector(op.getWindow(), [&](int64_t w) { return constantDim(w, op.getContext()); });
+}
+/// One where a window position lies inside the operand, zero in the padding.
+template <typename Op>
+static Expr inside(ElementBuilder &b, Op op, ArrayRef<AffineExpr> operand) {
+  auto dims = dimsOf(op.getX().getType());
+  unsigned first = op.getChannelsLast() ? 1 : 2;
+  Expr all;
+  for (unsigned s = 0; s < op.getWindow().size(); ++s) {
+    Expr i = b.indexValue(operand[first + s]);
+    Expr in = (i >= b.constantInt(0, i.type)) && (i < b.indexValue(dims[first + s]));
+    all = all.builder ? all && in : in;
+  }
+  return all;
+}
+
+Expr MaxPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX()));
+  Expr lowest = extreme(b, type, true);
+  return reduceOne(b, windowSizes(*this), lowest, ScalarKind::Max, [&](ArrayRef<AffineExpr> window) {
+    return b.load(getX(), windowIndex(*this, index, window), lowest);
+  });
+}
+
+Expr MaxPoolIndexOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  auto dims = dimsOf(getX().getType());
+  Type type = computeType(elementOf(getX())), i64 = IntegerType::get(getContext(), 64);
+  Expr lowest = extreme(b, type, true), none = b.constantInt(-1, i64), zero = b.constantInt(0, i64);
+  auto body = [&](ArrayRef<AffineExpr> window) {
+    auto operand = windowIndex(*this, index, window);
+    unsigned channel = getChannelsLast() ? dims.size() - 1 : 1, first = getChannelsLast() ? 1 : 2;
+    SmallVector<unsigned> spatial;
+    for (unsigned s = 0; s < getWindow().size(); ++s)
+      spatial.push_back(first + s);
+    if (getColumnMajor())
+      std::reverse(spatial.begin(), spatial.end());
+    AffineExpr flat = operand[0] * dims[channel] + operand[channel];
+    for (unsigned s : spatial)
+      flat = flat * dims[s] + operand[s];
+    Expr valid = inside(b, *this, operand);
+    return SmallVector<Expr>{b.load(getX(), operand, lowest), select(valid, b.indexValue(flat), none)};
+  };
+  auto combine = [&](ArrayRef<Expr> x, ArrayRef<Expr> y) {
+    Expr take = (x[1] < zero) || ((y[0] > x[0] || (y[0] == x[0] && y[1] < x[1])) && y[1] >= zero);
+    return SmallVector<Expr>{select(take, y[0], x[0]), select(take, y[1], x[1])};
+  };
+  return b.reduce(windowSizes(*this), {lowest, none}, body, combine)[1];
+}
+
+Expr AvgPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX())), i64 = IntegerType::get(getContext(), 64);
+  auto dims = dimsOf(getX().getType());
+  Expr zero = b.constant(0, type);
+  Expr sum = reduceOne(b, windowSizes(*this), zero, ScalarKind::Add, [&](ArrayRef<AffineExpr> window) {
+    return b.load(getX(), windowIndex(*this, index, window), zero);
+  });
+  // The count of positions that are averaged: those inside the operand (and, on request, its padding), per dim.
+  Expr count;
+  unsigned first = getChannelsLast() ? 1 : 2;
+  for (unsigned s = 0; s < getWindow().size(); ++s) {
+    int64_t d = getDilations()[s], w = getWindow()[s];
+    AffineExpr start = index[first + s] * getStrides()[s] - getPadsLow()[s];
+    AffineExpr end = dims[first + s];
+    Expr low = b.constantInt(0, i64);
+    Expr begin = b.indexValue(start), limit = b.indexValue(end);
+    if (getCountPad()) {
+      low = b.constantInt(-getPadsLow()[s], i64);
+      limit = b.indexValue(end + getPadsHigh()[s]);
+    }
+    // First window step at or after `low`, and first at or after `limit`.
+    auto steps = [&](Expr bound) {
+      Expr gap = max(bound - begin, b.constantInt(0, i64));
+      return min((gap + b.constantInt(d - 1, i64)) / b.constantInt(d, i64), b.constantInt(w, i64));
+    };
+    Expr n = steps(limit) - steps(low);
+    count = count.builder ? count * n : n;
+  }
+  return sum / max(count, b.constantInt(1, i64)).castTo(type);
+}
+
+Expr LpPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX()));
+  Expr zero = b.constant(0, type);
+  int64_t p = getP();
+  Expr sum = reduceOne(b, windowSizes(*this), zero, ScalarKind::Add, [&](ArrayRef<AffineExpr> window) {
+    Expr x = abs(b.load(getX(), windowIndex(*this, index, window), zero));
+    return p == 1 ? x : p == 2 ? x * x : pow(x, x.like(p));
+  });
+  return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, sum.like(1.0 / p));
+}
