@@ -12,11 +12,11 @@ namespace graphc {
 Result<std::string> readFile(const std::string &path) {
   int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return error(Code::FileSystem, "cannot open '", path, "': ", std::strerror(errno));
+    return error(Code::ModelUnreadable, "cannot open '", path, "': ", std::strerror(errno));
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
     ::close(file);
-    return error(Code::FileSystem, "cannot read '", path, "': it is not a regular file");
+    return error(Code::ModelUnreadable, "cannot read '", path, "': it is not a regular file");
   }
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t done = 0;
@@ -30,7 +30,7 @@ Result<std::string> readFile(const std::string &path) {
   }
   ::close(file);
   if (done != bytes.size())
-    return error(Code::FileSystem, "cannot read '", path, "': it ended after ", done, " of ", bytes.size(), " bytes");
+    return error(Code::ModelUnreadable, "cannot read '", path, "': it ended after ", done, " of ", bytes.size(), " bytes");
   return bytes;
 }
 
