@@ -1,0 +1,32 @@
+#include "tools/registry/Registry.h"
+
+#include "ir/graph/Graph.h"
+#include "ir/kernel/Kernel.h"
+#include "passes/decompose/Decompose.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace graphc::tool {
+
+void registerDialects(mlir::DialectRegistry &registry) {
+  registry.insert<graph::GraphDialect, kernel::KernelDialect>();
+  registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+}
+
+void registerPasses() {
+  mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
+  mlir::registerPass([] { return createDecomposePass(); });
+}
+
+} // namespace graphc::tool
