@@ -1,0 +1,61 @@
+// graph.atan, elementwise.
+// RUN: graphc-op-test %s
+
+// case: values
+// in: 2x3xf32=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf32=[[-1.19029 -0.7853982 -0.4636476][0.24497867 0.7853982 1.2490457]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+// case: zeros, infinities, NaN
+// in: 5xf32=[0 -0 inf -inf nan]
+// out: 5xf32=[0 -0 1.5707964 -1.5707964 nan]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<5xf32> {graph.name = "x"}) -> (tensor<5xf32> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+// case: f16 computes in f32 and rounds once
+// in: 2x3xf16=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf16=[[-1.19 -0.785 -0.4636][0.245 0.785 1.249]]
+// tol: 1e-3 1e-3
+func.func @main(%x: tensor<2x3xf16> {graph.name = "x"}) -> (tensor<2x3xf16> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<2x3xf16>) -> tensor<2x3xf16>
+  return %0 : tensor<2x3xf16>
+}
+
+// -----
+// case: f64
+// in: 2xf64=[-2.5 -1]
+// out: 2xf64=[-1.1902899496825317 -0.7853981633974483]
+// tol: 1e-12 1e-12
+func.func @main(%x: tensor<2xf64> {graph.name = "x"}) -> (tensor<2xf64> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}
+
+// -----
+// case: rank 0
+// in: f32=-1
+// out: f32=-0.7853982
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<f32> {graph.name = "x"}) -> (tensor<f32> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+// case: empty
+// in: 0x3xf32=[]
+// out: 0x3xf32=[]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<0x3xf32> {graph.name = "x"}) -> (tensor<0x3xf32> {graph.name = "r0"}) {
+  %0 = graph.atan %x : (tensor<0x3xf32>) -> tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}

@@ -1,0 +1,71 @@
+// graph.exp, elementwise.
+// RUN: graphc-op-test %s
+
+// case: values
+// in: 2x3xf32=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf32=[[0.082085 0.36787945 0.60653067][1.2840254 2.7182817 20.085537]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+// case: zeros, infinities, NaN
+// in: 5xf32=[0 -0 inf -inf nan]
+// out: 5xf32=[1 1 inf 0 nan]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<5xf32> {graph.name = "x"}) -> (tensor<5xf32> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+// case: f16 computes in f32 and rounds once
+// in: 2x3xf16=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf16=[[0.0821 0.368 0.6064][1.284 2.719 20.08]]
+// tol: 1e-3 1e-3
+func.func @main(%x: tensor<2x3xf16> {graph.name = "x"}) -> (tensor<2x3xf16> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<2x3xf16>) -> tensor<2x3xf16>
+  return %0 : tensor<2x3xf16>
+}
+
+// -----
+// case: f64
+// in: 2xf64=[-2.5 -1]
+// out: 2xf64=[0.0820849986238988 0.36787944117144233]
+// tol: 1e-12 1e-12
+func.func @main(%x: tensor<2xf64> {graph.name = "x"}) -> (tensor<2xf64> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}
+
+// -----
+// case: rank 0
+// in: f32=-1
+// out: f32=0.36787945
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<f32> {graph.name = "x"}) -> (tensor<f32> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+// case: empty
+// in: 0x3xf32=[]
+// out: 0x3xf32=[]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<0x3xf32> {graph.name = "x"}) -> (tensor<0x3xf32> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<0x3xf32>) -> tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}
+
+// -----
+// case: overflow and underflow
+// in: 4xf32=[89 -104 88.5 -87]
+// out: 4xf32=[inf 0 2.723088e+38 1.6458115e-38]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<4xf32> {graph.name = "x"}) -> (tensor<4xf32> {graph.name = "r0"}) {
+  %0 = graph.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

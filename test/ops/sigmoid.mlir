@@ -1,0 +1,71 @@
+// graph.sigmoid, elementwise.
+// RUN: graphc-op-test %s
+
+// case: values
+// in: 2x3xf32=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf32=[[0.07585818 0.26894143 0.37754068][0.5621765 0.7310586 0.95257413]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+// case: zeros, infinities, NaN
+// in: 5xf32=[0 -0 inf -inf nan]
+// out: 5xf32=[0.5 0.5 1 0 nan]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<5xf32> {graph.name = "x"}) -> (tensor<5xf32> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+// case: f16 computes in f32 and rounds once
+// in: 2x3xf16=[[-2.5 -1 -0.5][0.25 1 3]]
+// out: 2x3xf16=[[0.07587 0.269 0.3774][0.562 0.731 0.9526]]
+// tol: 1e-3 1e-3
+func.func @main(%x: tensor<2x3xf16> {graph.name = "x"}) -> (tensor<2x3xf16> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<2x3xf16>) -> tensor<2x3xf16>
+  return %0 : tensor<2x3xf16>
+}
+
+// -----
+// case: f64
+// in: 2xf64=[-2.5 -1]
+// out: 2xf64=[0.07585818002124356 0.2689414213699951]
+// tol: 1e-12 1e-12
+func.func @main(%x: tensor<2xf64> {graph.name = "x"}) -> (tensor<2xf64> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}
+
+// -----
+// case: rank 0
+// in: f32=-1
+// out: f32=0.26894143
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<f32> {graph.name = "x"}) -> (tensor<f32> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+// case: empty
+// in: 0x3xf32=[]
+// out: 0x3xf32=[]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<0x3xf32> {graph.name = "x"}) -> (tensor<0x3xf32> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<0x3xf32>) -> tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}
+
+// -----
+// case: far from zero
+// in: 3xf32=[-100 100 -88]
+// out: 3xf32=[3.8e-44 1 6.054601e-39]
+// tol: 1e-5 1e-37
+func.func @main(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {graph.name = "r0"}) {
+  %0 = graph.sigmoid %x : (tensor<3xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
