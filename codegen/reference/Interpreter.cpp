@@ -244,7 +244,8 @@ Status Interpreter::executeComposite(graph::Composite op) {
     scratch.dropAllReferences();
     scratch.clear();
   });
-  OpBuilder builder = OpBuilder::atBlockEnd(&scratch);
+  OpBuilder builder(op->getContext()); // not atBlockEnd: the block has no region to take the context from
+  builder.setInsertionPointToEnd(&scratch);
   llvm::SmallVector<Value> replacements = op.decompose(builder);
   for (Operation &inner : scratch)
     GRAPHC_RETURN_IF_ERROR(execute(&inner));
