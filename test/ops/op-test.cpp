@@ -3,23 +3,18 @@
 #include "frontend/tensor/CompareTensors.h"
 #include "frontend/tensor/ReadFile.h"
 #include "frontend/tensor/TensorSpec.h"
-#include "tools/graphc/Model.h"
+#include "test/ops/RunCase.h"
 
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <sstream>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 using namespace graphc;
-using namespace graphc::tool;
+using namespace graphc::test;
 
 namespace {
-
-/// Where value tests run. A device that cannot do a case is named in the case, with the reason.
-const std::vector<std::string> kDevices = {"reference", "cpu"};
 
 struct Case {
   std::string name, module;
@@ -69,18 +64,8 @@ Result<std::vector<Case>> parseCases(const std::string &text) {
 }
 
 /// What is wrong with the case on the device; empty when nothing is.
-std::string check(const Case &one, const std::string &device, const std::string &scratch) {
-  if (Status status = writeFileAtomically(scratch, one.module); !status.ok())
-    return status.message();
-  ModelOptions options;
-  options.model = scratch;
-  options.device = device;
-  options.threads = 1;
-  options.cache = "off";
-  auto model = Model::load(options);
-  if (!model.ok())
-    return model.status().str();
-  auto outputs = model->run(one.inputs);
+std::string check(const Case &one, const std::string &device) {
+  auto outputs = runCase(device, one.module, one.inputs);
   if (!outputs.ok())
     return outputs.status().str();
   if (outputs->size() != one.outputs.size())
@@ -94,7 +79,7 @@ std::string check(const Case &one, const std::string &device, const std::string 
 } // namespace
 
 int main(int argc, char **argv) {
-  std::vector<std::string> devices = kDevices;
+  std::vector<std::string> devices = caseDevices();
   if (argc == 4 && std::string_view(argv[2]) == "--device")
     devices = {argv[3]};
   else if (argc != 2) {
@@ -107,11 +92,10 @@ int main(int argc, char **argv) {
     std::cerr << argv[1] << ": " << cases.status().message() << "\n";
     return 2;
   }
-  std::string scratch = (std::filesystem::temp_directory_path() / ("graphc-op-test-" + std::to_string(getpid()) + ".mlir")).string();
   int failed = 0, passed = 0;
   for (const Case &one : *cases)
     for (const std::string &device : devices) {
-      std::string wrong = check(one, device, scratch);
+      std::string wrong = check(one, device);
       auto excuse = one.notOn.find(device);
       if (excuse != one.notOn.end()) {
         if (wrong.empty()) {
@@ -124,8 +108,6 @@ int main(int argc, char **argv) {
       if (!wrong.empty())
         std::cout << argv[1] << ":" << one.line << ": " << device << ": '" << one.name << "': " << wrong << "\n";
     }
-  std::error_code ignored;
-  std::filesystem::remove(scratch, ignored);
   std::cout << passed << " passed, " << failed << " failed\n";
   return failed == 0 && passed > 0 ? 0 : 1;
 }

@@ -23,7 +23,7 @@ func.func @main(%x: tensor<2x3xf16> {graph.name = "x"}) -> (tensor<2x3xf16> {gra
 // -----
 // case: f64
 // in: 2xf64=[-2.5 -1]
-// out: 2xf64=[-1.61378576392743 -1.11133074129312]
+// out: 2xf64=[-1.6137857639177855 -1.1113307412864784]
 // tol: 1e-12 1e-12
 func.func @main(%x: tensor<2xf64> {graph.name = "x"}) -> (tensor<2xf64> {graph.name = "r0"}) {
   %0 = graph.selu %x : (tensor<2xf64>) -> tensor<2xf64>

@@ -1,0 +1,19 @@
+// One case of a value test on one device.
+#pragma once
+
+#include "runtime/base/HostTensor.h"
+#include "runtime/base/Status.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace graphc::test {
+
+/// Where value tests run. A device that cannot do a case is named in the case, with the reason.
+std::vector<std::string> caseDevices();
+
+/// Runs @main of the module text.
+Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs);
+
+} // namespace graphc::test
