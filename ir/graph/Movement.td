@@ -11,11 +11,11 @@ class Graph_Move<string mnemonic, dag ins_, list<Trait> traits = []> : Graph_Inf
   let extraClassDefinition = "bool $cppClass::movesData() { return true; }";
 }
 
-def ConstantOp : Graph_Op<"constant", [Pure, ConstantLike]> {
+def ConstantOp : Graph_Op<"constant", [Pure, ConstantLike, AllTypesMatch<["value", "result"]>]> {
   let summary = "a small literal; anything large is a weight";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs GraphTensor:$result);
-  let assemblyFormat = "attr-dict $value `:` type($result)";
+  let assemblyFormat = "attr-dict $value";
   let hasFolder = 1;
   let builders = [OpBuilder<(ins "::mlir::DenseElementsAttr":$value)>];
 }
