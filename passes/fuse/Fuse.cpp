@@ -1,0 +1,498 @@
+// graphc-fuse. Before: a flat list of ops. After: every op but literals and weights is in exactly one graph.group, which runs
+// as one kernel, library call, routine or view. Here and not later, because what fuses depends on what ops mean.
+//
+//     %1 = graph.conv …                 %3 = graph.group "library" { %1 = conv; %2 = add; %3 = relu; yield %3 }
+//     %2 = graph.add %1, %bias    =>
+//     %3 = graph.relu %2
+//
+// Rules, in order:
+//   1. Cheap ops that move data (transpose, broadcast, slice, literals, iota, casts) are cloned into each consumer.
+//   2. A library contraction takes its chain of single-use consumers that the library can run as post-ops.
+//   3. From the last op backwards, an op joins the group of its consumers when reading it there costs no repeated work. A
+//      reduction whose result is broadcast back over the dims it reduced makes a row group (softmax, norms): its
+//      members see either whole rows or one value a row.
+//   4. An op with consumers in several groups joins one of them as a further output when its shape is that group's.
+// Ops that depend on weights alone never join others: they run once, in @prepare.
+#include "passes/fuse/Epilogue.h"
+#include "passes/fuse/Fuse.h"
+#include "passes/fuse/Groups.h"
+#include "passes/fuse/StridedView.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace graphc;
+using namespace graphc::graph;
+
+namespace {
+
+constexpr int kMaxGroupOps = 96;
+constexpr int kMaxGroupInputs = 24;
+/// Work that may be repeated instead of storing its result, in multiply-adds.
+constexpr int kRepeatableCost = 4;
+
+bool isLibrary(Operation *op) { return op->getAttrOfType<StringAttr>("by") == "library"; }
+
+/// Ops that only rename elements: free inside any loop that reads them.
+bool isCheapMove(Operation *op) { return isa<TransposeOp, BroadcastOp, SliceOp, IotaOp, SizeOp>(op); }
+
+SmallVector<AffineExpr> resultDims(Operation *op) { return dimsOf(op->getResult(0).getType()); }
+
+int costOf(Operation *op) {
+  if (auto elementwise = dyn_cast<Elementwise>(op))
+    return elementwise.scalarCost();
+  return isa<ResizeOp>(op) ? 20 : isa<ConcatOp, GatherOp, GatherElementsOp, GatherNDOp>(op) ? 6 : 1;
+}
+
+/// Whether `op` reads elements of its operands several times: windows and products.
+bool rereads(Operation *op) {
+  auto element = dyn_cast<ElementOp>(op);
+  return element && ((element.reduces() && !isa<graph::ReduceOp, ArgReduceOp>(op)) || isa<ResizeOp>(op));
+}
+
+class Fusion {
+public:
+  Fusion(Block &block, bool unfused) : block(block), groups(block), unfused(unfused) {}
+
+  void run() {
+    if (!unfused)
+      cloneCheapOps();
+    findConstants();
+    startGroups();
+    if (!unfused)
+      for (Operation *op : llvm::reverse(program))
+        joinConsumers(op);
+    emit();
+  }
+
+private:
+  //===-- rule 1 ------------------------------------------------------------------------------------------------===//
+  /// Each loop-like consumer gets its own copy of a cheap op; a chain is copied from the consumer upwards.
+  void cloneCheapOps() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block)
+      ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops)) {
+      bool splat = isa<ConstantOp>(op) && cast<ConstantOp>(op).getValue().isSplat();
+      if (!isCheapMove(op) && !splat && !isa<CastOp>(op))
+        continue;
+      SmallVector<OpOperand *> uses;
+      for (OpOperand &use : op->getResult(0).getUses())
+        if (isa<ElementOp>(use.getOwner()))
+          uses.push_back(&use);
+      if (op->getResult(0).hasOneUse())
+        continue;
+      // A cast of something computed repeats its memory traffic, not its work: only with few readers.
+      if (isa<CastOp>(op) && uses.size() > 2)
+        continue;
+      for (OpOperand *use : uses) {
+        OpBuilder b(use->getOwner());
+        use->set(b.clone(*op)->getResult(0));
+      }
+      if (op->use_empty())
+        op->erase();
+    }
+  }
+
+  //===-- groups of one ------------------------------------------------------------------------------------------===//
+  void findConstants() {
+    for (Operation &op : block) {
+      if (op.getNumResults() == 0)
+        continue;
+      bool isConstant = isSource(&op);
+      if (!isConstant && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
+        isConstant = llvm::all_of(op.getOperands(), [&](Value v) {
+          return v.getDefiningOp() && constants.contains(v.getDefiningOp());
+        });
+      if (isConstant)
+        constants.insert(&op);
+    }
+  }
+
+  void startGroups() {
+    for (Operation &op : block)
+      if (!isSource(&op) && op.getNumResults() > 0 && !op.hasTrait<OpTrait::IsTerminator>())
+        program.push_back(&op);
+    for (Operation *op : program)
+      if (isLibrary(op))
+        startLibraryGroup(op);
+    for (Operation *op : program) {
+      if (groups.has(op))
+        continue;
+      Group group;
+      group.ops = {op};
+      group.constant = constants.contains(op);
+      group.kind = isa<RoutineOp>(op)                              ? GroupKind::Routine
+                   : isa<ReshapeOp>(op) || contiguousOffset(op)    ? GroupKind::View
+                   : isa<ConcatOp>(op)                             ? GroupKind::Concat
+                                                                   : GroupKind::Loop;
+      group.shape = resultDims(op);
+      group.cost = costOf(op);
+      groups.add(std::move(group));
+    }
+  }
+
+  //===-- rule 2 ------------------------------------------------------------------------------------------------===//
+  void startLibraryGroup(Operation *contraction) {
+    Group group;
+    group.kind = GroupKind::Library;
+    group.constant = constants.contains(contraction);
+    group.shape = resultDims(contraction);
+    int id = groups.add(std::move(group));
+    groups.move(contraction, id);
+    if (unfused)
+      return;
+    if (isa<MatmulOp>(contraction))
+      for (unsigned i : {0u, 1u})
+        takeOperandView(contraction, i, id);
+
+    unsigned channel = group_channel(contraction);
+    Value result = contraction->getResult(0);
+    constexpr unsigned kMaxPostOps = 5;
+    for (unsigned n = 0; n < kMaxPostOps && result.hasOneUse(); ++n) {
+      Operation *user = *result.getUsers().begin();
+      std::string why;
+      if (!isa<Elementwise>(user) || groups.has(user))
+        break;
+      auto post = postOpOf(user, result, channel, why);
+      if (post && groups.wouldCycle(user, id)) {
+        post.reset();
+        why = "its other operand needs the result";
+      }
+      if (!post) {
+        missed(user, "Epilogue", why);
+        break;
+      }
+      groups.move(user, id);
+      result = user->getResult(0);
+    }
+  }
+  static unsigned group_channel(Operation *op) {
+    unsigned rank = resultDims(op).size();
+    bool last = isa<MatmulOp>(op) || op->hasAttr("channels_last");
+    return last ? rank - 1 : 1;
+  }
+
+  /// A chain of views in front of a product's operand that the library can read by strides joins its group.
+  void takeOperandView(Operation *op, unsigned operand, int id) {
+    SmallVector<Operation *> chain;
+    auto lookThrough = [&](Operation *view) { return !constants.contains(view) || constants.contains(op); };
+    for (Operation *def = op->getOperand(operand).getDefiningOp();
+         def && isa<TransposeOp, SliceOp, BroadcastOp, ReshapeOp>(def) && lookThrough(def) && !groups.has(def);
+         def = def->getOperand(0).getDefiningOp())
+      chain.push_back(def);
+    // The longest prefix that is still one strided view with unit stride in rows or columns.
+    while (!chain.empty()) {
+      StridedView view = stridedViewOf(op->getOperand(operand), [&](Operation *v) { return llvm::is_contained(chain, v); });
+      unsigned rank = view.dims.size();
+      auto unit = [&](unsigned d) { return isSize(view.strides[d], 1) || isSize(view.dims[d], 1); };
+      auto positive = [&](unsigned d) {
+        auto s = constantSize(view.strides[d]);
+        return isSize(view.dims[d], 1) || !s || *s > 0;
+      };
+      bool reachesEnd = view.base == chain.back()->getOperand(0);
+      if (reachesEnd && (unit(rank - 1) || unit(rank - 2)) && positive(rank - 1) && positive(rank - 2))
+        break;
+      chain.pop_back();
+    }
+    if (chain.empty())
+      return;
+    // Others may read the same views: this group gets its own copies.
+    OpBuilder b(op);
+    Value value = chain.back()->getOperand(0);
+    for (Operation *view : llvm::reverse(chain)) {
+      Operation *copy = b.clone(*view);
+      copy->setOperand(0, value);
+      value = copy->getResult(0);
+      groups.move(copy, id);
+    }
+    op->setOperand(operand, value);
+    for (Operation *view : chain)
+      if (view->use_empty()) {
+        llvm::erase(program, view);
+        constants.erase(view);
+        view->erase();
+      }
+  }
+
+  //===-- rules 3 and 4 -----------------------------------------------------------------------------------------===//
+  void joinConsumers(Operation *op) {
+    if (op->getNumResults() != 1 || !isa<ElementOp>(op) || op->use_empty() || op->getBlock() != &block)
+      return;
+    Group &own = groups.of(op);
+    if (own.kind == GroupKind::Library || own.kind == GroupKind::Routine || own.ops.size() != 1)
+      return;
+    SmallVector<int> consumers;
+    bool returned = false;
+    for (Operation *user : op->getUsers()) {
+      int id = groups.idOf(user);
+      if (id < 0)
+        returned = true;
+      else if (!llvm::is_contained(consumers, id))
+        consumers.push_back(id);
+    }
+    // The consumer that comes first in the program keeps the value in registers; the others read it from memory.
+    llvm::sort(consumers, [&](int a, int b) { return firstUse(op, a) < firstUse(op, b); });
+    bool single = consumers.size() == 1 && !returned;
+    for (int id : consumers) {
+      std::string why;
+      if (canJoin(op, id, single, why)) {
+        commit(op, id);
+        return;
+      }
+      missed(op, "NotFused", why);
+    }
+  }
+  unsigned firstUse(Operation *op, int group) {
+    unsigned first = ~0u;
+    for (auto [i, user] : llvm::enumerate(groups[group].ops))
+      if (llvm::is_contained(op->getUsers(), user))
+        first = std::min(first, positionOf(user));
+    return first;
+  }
+  unsigned positionOf(Operation *op) {
+    if (positions.empty())
+      for (auto [i, o] : llvm::enumerate(block))
+        positions[&o] = i;
+    return positions.lookup(op);
+  }
+
+  /// Whether a row-shaped op (size 1 where the group is reduced) hangs on a reduction over exactly `axes` of `shape`.
+  static bool hangsOnReduction(Operation *op, ArrayRef<int64_t> axes, ArrayRef<AffineExpr> shape, int depth = 0) {
+    if (depth > 8)
+      return false;
+    if (auto reduce = dyn_cast<graph::ReduceOp>(op))
+      return reduce.getKeep() && reduce.getAxes() == axes && dimsOf(reduce.getX().getType()) == llvm::to_vector(shape);
+    if (!isa<Elementwise>(op))
+      return false;
+    return llvm::any_of(op->getOperands(), [&](Value v) {
+      return v.getDefiningOp() && dimsOf(v.getType()) == resultDims(op) &&
+             hangsOnReduction(v.getDefiningOp(), axes, shape, depth + 1);
+    });
+  }
+
+  bool isRowShaped(ArrayRef<AffineExpr> dims, const Group &group) {
+    if (group.reduced.empty() || dims.size() != group.shape.size())
+      return false;
+    for (unsigned d = 0; d < dims.size(); ++d)
+      if (llvm::is_contained(group.reduced, (int64_t)d) ? !isSize(dims[d], 1) : dims[d] != group.shape[d])
+        return false;
+    return true;
+  }
+
+  bool canJoin(Operation *op, int id, bool single, std::string &why) {
+    Group &group = groups[id];
+    pendingReduced.reset();
+    if (group.kind != GroupKind::Loop)
+      return why = "its consumer is a " + groupKindName(group.kind).str(), false;
+    if (constants.contains(op) != group.constant)
+      return why = "one depends on weights alone and runs once", false;
+    if (group.ops.size() >= kMaxGroupOps)
+      return why = "the kernel is at its limit of ops", false;
+    if (inputsWith(op, group) > kMaxGroupInputs)
+      return why = "the kernel is at its limit of inputs", false;
+    auto dims = resultDims(op);
+    bool full = dims == group.shape, row = isRowShaped(dims, group);
+    bool reduces = cast<ElementOp>(op).reduces();
+    bool concat = isa<ConcatOp>(op);
+    if (concat && (op->getNumOperands() > 4 || !single))
+      return why = "a wide concatenation is copied part by part", false;
+    if (isa<ReshapeOp>(op) && !(single && splitsOnly(op) && worthReading(op)))
+      return why = "a reshape is free as a view", false;
+    if (contiguousOffset(op) && !single)
+      return why = "a contiguous slice is free as a view", false;
+
+    // How consumers inside the group read it.
+    bool repeated = false;
+    for (Operation *user : op->getUsers()) {
+      if (groups.idOf(user) != id)
+        continue;
+      if (rereads(user) && costOf(op) > 2)
+        return why = "its consumer reads each element several times", false;
+      if (rereads(user) && (reduces || isa<GatherOp, GatherNDOp, GatherElementsOp, ConcatOp>(op)))
+        return why = "its consumer reads each element several times", false;
+      if (!isa<Elementwise>(user) && !cast<ElementOp>(user).movesData() && !cast<ElementOp>(user).reduces() &&
+          costOf(op) > kRepeatableCost)
+        return why = "its consumer reads elements repeatedly", false;
+      auto userDims = resultDims(user);
+      if (isa<Elementwise, BroadcastOp>(user) && dims != userDims) {
+        repeated = true;
+        // Broadcast back over reduced dims? Then this makes, or belongs to, a row group.
+        if (userDims == group.shape && group.reduced.empty() && !pendingReduced) {
+          SmallVector<int64_t> axes;
+          if (dims.size() == userDims.size())
+            for (unsigned d = 0; d < dims.size(); ++d)
+              if (dims[d] != userDims[d])
+                axes.push_back(d);
+          if (!axes.empty() && rowGroupAllowed(group, axes) && hangsOnReduction(op, axes, group.shape)) {
+            pendingReduced = axes;
+            row = true;
+          }
+        }
+      }
+      if (isa<GatherOp, GatherElementsOp, GatherNDOp>(user) && user->getOperand(0) == op->getResult(0))
+        repeated = true;
+    }
+    if (reduces) {
+      if (rereads(op) && !single)
+        return why = "a window or product with several consumers is stored", false;
+      bool inRow = row && isa<graph::ReduceOp>(op) && cast<graph::ReduceOp>(op).getKeep() &&
+                   sameAxes(cast<graph::ReduceOp>(op).getAxes(), pendingReduced ? *pendingReduced : group.reduced) &&
+                   dimsOf(op->getOperand(0).getType()) == group.shape && allElementwise(op, id, pendingReduced.has_value());
+      bool inlined = full && group.reduced.empty() && !pendingReduced && !repeated && allElementwise(op, id);
+      if (!inRow && !inlined)
+        return why = "its result would be reduced again for every element that reads it", false;
+    } else if (repeated && !row && costOf(op) > kRepeatableCost) {
+      return why = "its result is repeated over a larger shape", false;
+    }
+    // In a row group, what is read at other indices than the row's own must not depend on the row's reductions; only members
+    // of full or row shape do, and they are read elementwise.
+    if (!single) {
+      if (!(full || row))
+        return why = "it is needed elsewhere and has another shape than the kernel", false;
+      if (!allElementwise(op, id) && !row)
+        return why = "it is needed elsewhere and not read in place here", false;
+      if (isCheapMove(op) || concat || isa<ReshapeOp>(op))
+        return why = "it is needed elsewhere as memory", false;
+    }
+    if (groups.wouldCycle(op, id))
+      return why = "another kernel lies between them", false;
+    return true;
+  }
+
+  /// A row group keeps its rows in cache; every member that is already there must be full or not depend on rows.
+  bool rowGroupAllowed(const Group &group, ArrayRef<int64_t> axes) {
+    for (Operation *op : group.ops)
+      if (cast<ElementOp>(op).reduces())
+        return false;
+    // Outputs must have the full shape.
+    for (Operation *op : group.ops)
+      if (!isa<Elementwise, BroadcastOp>(op) && resultDims(op) == group.shape)
+        return false;
+    return true;
+  }
+  bool allElementwise(Operation *op, int id, bool becomesRow = false) {
+    for (Operation *user : op->getUsers())
+      if (groups.idOf(user) == id && !isa<Elementwise>(user) &&
+          !isa<BroadcastOp>(user) && !(isa<graph::ReduceOp>(user) && (becomesRow || !groups[id].reduced.empty())))
+        return false;
+    return true;
+  }
+  static bool sameAxes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) { return a == b; }
+
+  /// A reshape that only splits dims or adds ones stays affine when its consumer's index goes through it.
+  static bool splitsOnly(Operation *op) {
+    auto from = dimsOf(op->getOperand(0).getType()), to = resultDims(op);
+    unsigned j = 0;
+    auto *ctx = op->getContext();
+    for (AffineExpr d : from) {
+      if (isSize(d, 1))
+        continue;
+      AffineExpr p = constantDim(1, ctx);
+      while (j < to.size() && p != d)
+        p = simplify(p * to[j++]);
+      if (p != d)
+        return false;
+    }
+    return true;
+  }
+  /// Looking through a reshape pays when there is something to compute or move before it.
+  bool worthReading(Operation *op) {
+    Operation *def = op->getOperand(0).getDefiningOp();
+    return def && groups.has(def) && groups.of(def).kind == GroupKind::Loop && def->hasOneUse() && !constants.contains(def);
+  }
+
+  unsigned inputsWith(Operation *extra, Group &group) {
+    llvm::DenseSet<Value> inputs;
+    auto count = [&](Operation *op) {
+      for (Value v : op->getOperands()) {
+        Operation *def = v.getDefiningOp();
+        if (def && (def == extra || llvm::is_contained(group.ops, def)))
+          continue;
+        inputs.insert(v);
+      }
+    };
+    for (Operation *op : group.ops)
+      count(op);
+    count(extra);
+    return inputs.size();
+  }
+
+  void commit(Operation *op, int id) {
+    Group &group = groups[id];
+    if (pendingReduced)
+      group.reduced = *pendingReduced;
+    group.cost += costOf(op);
+    groups.move(op, id);
+  }
+
+  //===-- the result --------------------------------------------------------------------------------------------===//
+  void emit() {
+    Operation *terminator = block.getTerminator();
+    // Group ids fixed before ops move: program order inside a group is restored by position.
+    llvm::DenseMap<Operation *, unsigned> place;
+    for (auto [i, op] : llvm::enumerate(block))
+      place[&op] = i;
+    for (int id : groups.order()) {
+      Group &group = groups[id];
+      llvm::sort(group.ops, [&](Operation *a, Operation *b) { return place.lookup(a) < place.lookup(b); });
+      SmallVector<Value> outputs;
+      SmallVector<Location> locations;
+      llvm::SmallPtrSet<Operation *, 16> members(group.ops.begin(), group.ops.end());
+      for (Operation *op : group.ops) {
+        locations.push_back(op->getLoc());
+        for (Value result : op->getResults())
+          if (op->getNumResults() > 1 ||
+              llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(enclosing(user)); }))
+            outputs.push_back(result);
+      }
+      OpBuilder b(terminator);
+      SmallVector<Type> types(ValueRange(outputs).getTypes());
+      // The location of what the group ends in names it; the others are listed by the kernel.
+      auto op = GroupOp::create(b, group.ops.back()->getLoc(), types, b.getStringAttr(groupKindName(group.kind)));
+      if (!group.reduced.empty())
+        op->setAttr("rows", b.getDenseI64ArrayAttr(group.reduced));
+      if (group.constant)
+        op->setAttr("prepare", b.getUnitAttr());
+      Block *body = b.createBlock(&op.getBody());
+      for (Operation *member : group.ops)
+        member->moveBefore(body, body->end());
+      for (auto [value, result] : llvm::zip(outputs, op.getResults()))
+        value.replaceUsesWithIf(result, [&](OpOperand &use) { return use.getOwner()->getBlock() != body; });
+      b.setInsertionPointToEnd(body);
+      YieldOp::create(b, op.getLoc(), outputs);
+    }
+  }
+  Operation *enclosing(Operation *user) {
+    while (user->getBlock() != &block && !groups.has(user))
+      user = user->getParentOp();
+    return user;
+  }
+
+  void missed(Operation *op, StringRef name, StringRef why) {
+    remark::missed(op->getLoc(), remark::RemarkOpts::name(name).category("fuse"))
+        << remark::reason("{0}: {1}", op->getName().stripDialect(), why);
+  }
+
+  Block &block;
+  Groups groups;
+  bool unfused;
+  SmallVector<Operation *> program;
+  llvm::DenseSet<Operation *> constants;
+  llvm::DenseMap<Operation *, unsigned> positions;
+  std::optional<SmallVector<int64_t>> pendingReduced;
+};
+
+struct Fuse : PassWrapper<Fuse, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Fuse)
+  explicit Fuse(bool unfused) : unfused(unfused) {}
+  StringRef getArgument() const final { return "graphc-fuse"; }
+  StringRef getDescription() const final { return "group ops into kernels, library calls, routines and views"; }
+  void runOnOperation() final {
+    if (!getOperation().isExternal())
+      Fusion(getOperation().getBody().front(), unfused).run();
+  }
+  bool unfused;
+};
+} // namespace
+
+std::unique_ptr<Pass> graphc::createFusePass(bool unfused) { return std::make_unique<Fuse>(unfused); }

@@ -1,0 +1,56 @@
+// The grouping under construction: every op of a function in exactly one group, groups joined as fusion goes.
+#pragma once
+#include "ir/graph/Graph.h"
+
+namespace graphc {
+
+enum class GroupKind { Loop, Library, Routine, View, Concat };
+llvm::StringRef groupKindName(GroupKind kind);
+
+struct Group {
+  GroupKind kind;
+  llvm::SmallVector<mlir::Operation *> ops;   // program order is restored when the group is emitted
+  llvm::SmallVector<mlir::AffineExpr> shape;  // Loop: sizes of the full domain
+  llvm::SmallVector<int64_t> reduced;         // Loop: dims reduced inside the group and broadcast back (softmax, norms)
+  bool constant = false;                      // depends on weights alone: runs once, in @prepare
+  int cost = 0;                               // multiply-adds a point, roughly
+  bool dead = false;                          // joined into another
+};
+
+class Groups {
+public:
+  explicit Groups(mlir::Block &block);
+
+  Group &of(mlir::Operation *op) { return groups[index.lookup(op)]; }
+  bool has(mlir::Operation *op) const { return index.count(op); }
+  int idOf(mlir::Operation *op) const {
+    auto it = index.find(op);
+    return it == index.end() ? -1 : it->second;
+  }
+  Group &operator[](int id) { return groups[id]; }
+  int add(Group group);
+  void move(mlir::Operation *op, int group);
+
+  /// Whether group `from` needs, through any number of groups, a result of group `target`. Direct edges from -> target do not
+  /// count when `ignoreDirect`.
+  bool dependsOn(int from, int target, bool ignoreDirect = false) const;
+  /// Whether `op` would close a cycle as a member of `group`.
+  bool wouldCycle(mlir::Operation *op, int group) const;
+
+  /// Groups in an order in which each comes after what it needs; program order where there is a choice.
+  llvm::SmallVector<int> order() const;
+  size_t size() const { return groups.size(); }
+
+private:
+  std::vector<Group> groups;
+  llvm::DenseMap<mlir::Operation *, int> index;
+  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  friend class GroupOrder;
+};
+
+/// Small literals and weights belong to no group: whoever uses them reads them.
+bool isSource(mlir::Operation *op);
+/// Depends on constants and weights alone.
+bool isConstantOnly(mlir::Value value);
+
+} // namespace graphc

@@ -1,0 +1,37 @@
+// graphc-select. Before: contractions as the importer left them. After: each carries `by = "library"` or `by = "kernel"`,
+// so that `fuse` knows which epilogues are legal. An attribute already there (a tuner's, a user's) is kept.
+#include "passes/fuse/Fuse.h"
+
+using namespace mlir;
+using namespace graphc;
+using namespace graphc::graph;
+
+static bool libraryRuns(Operation *op, const ContractionChoice &choice) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  Type element = type.getElementType();
+  if (!element.isF32() && !(choice.bf16 && element.isBF16()))
+    return false;
+  if (cast<RankedTensorType>(op->getOperand(1).getType()).getElementType() != element)
+    return false;
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    return type.getRank() <= 6;
+  return type.getRank() >= 3 && type.getRank() <= 5; // one to three spatial dims
+}
+
+namespace {
+struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Select)
+  explicit Select(ContractionChoice choice) : choice(choice) {}
+  StringRef getArgument() const final { return "graphc-select"; }
+  StringRef getDescription() const final { return "decide for each contraction: library call or generated kernel"; }
+  void runOnOperation() final {
+    getOperation().walk([&](Contraction op) {
+      if (!op->hasAttr("by"))
+        op->setAttr("by", StringAttr::get(&getContext(), libraryRuns(op, choice) ? "library" : "kernel"));
+    });
+  }
+  ContractionChoice choice;
+};
+} // namespace
+
+std::unique_ptr<Pass> graphc::createSelectPass(ContractionChoice choice) { return std::make_unique<Select>(choice); }

@@ -1,0 +1,125 @@
+// graphc-kernels. Before: graph.group ops, each one thing to run. After: kernel.func ops at module level, and in the function
+// one plan op per group in the same order. Here, because below this point nothing knows what ops mean.
+//
+//     %1 = graph.group "loop" { … }   =>   kernel.func @main_3_softmax(…) { … }
+//                                          %1 = plan.dispatch @main_3_softmax (%0) scalars <[n]> : …
+#include "passes/kernels/Kernels.h"
+#include "passes/fuse/StridedView.h"
+#include "passes/kernels/LibraryCalls.h"
+#include "passes/kernels/LoopKernels.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace graphc;
+using namespace graphc::graph;
+
+namespace {
+
+/// "main_12_softmax": function, number, and what the group ends in, as a C identifier.
+std::string kernelName(func::FuncOp func, unsigned number, GroupOp group) {
+  Operation *last = group.getBody().front().getTerminator()->getPrevNode();
+  std::string name = func.getName().str() + "_" + std::to_string(number) + "_";
+  // A reduction says more about a kernel than the op it ends in.
+  StringRef what = last->getName().stripDialect();
+  for (Operation &op : group.getBody().front())
+    if (auto element = dyn_cast<ElementOp>(op); element && element.reduces())
+      what = op.getName().stripDialect();
+  name += what.str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+}
+
+/// Sizes that only the routine knows: symbols of the result types that appear in no operand and no function argument.
+SmallVector<Attribute> decidedSizes(Operation *op, func::FuncOp func, Builder &b) {
+  llvm::DenseSet<unsigned> known;
+  auto addKnown = [&](Type type) {
+    for (AffineExpr d : dimsOf(type))
+      d.walk([&](AffineExpr e) {
+        if (auto s = dyn_cast<AffineSymbolExpr>(e))
+          known.insert(s.getPosition());
+      });
+  };
+  for (Type t : func.getArgumentTypes())
+    addKnown(t);
+  for (Type t : op->getOperandTypes())
+    addKnown(t);
+  auto *dialect = op->getContext()->getOrLoadDialect<GraphDialect>();
+  SmallVector<Attribute> decided;
+  for (Type t : op->getResultTypes())
+    for (AffineExpr d : dimsOf(t))
+      d.walk([&](AffineExpr e) {
+        if (auto s = dyn_cast<AffineSymbolExpr>(e); s && known.insert(s.getPosition()).second)
+          decided.push_back(b.getStringAttr(dialect->symbolName(s.getPosition())));
+      });
+  return decided;
+}
+
+plan::RoutineCallOp buildRoutineCall(GroupOp group, func::FuncOp func, OpBuilder &b) {
+  auto routine = cast<RoutineOp>(group.getBody().front().front());
+  SmallVector<AffineExpr> exprs;
+  for (Type t : routine->getResultTypes())
+    llvm::append_range(exprs, dimsOf(t));
+  return plan::RoutineCallOp::create(b, group.getLoc(), routine->getResultTypes(), b.getStringAttr(routine.routineName()),
+                                     routine->getOperands(), routine->getAttrDictionary(),
+                                     DimsAttr::get(b.getContext(), exprs), b.getArrayAttr(decidedSizes(routine, func, b)),
+                                     group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+}
+
+struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Kernels)
+  StringRef getArgument() const final { return "graphc-kernels"; }
+  StringRef getDescription() const final { return "outline groups as kernels and plan commands"; }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<kernel::KernelDialect, plan::PlanDialect>();
+  }
+  void runOnOperation() final {
+    SmallVector<func::FuncOp> funcs(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : funcs)
+      if (!func.isExternal() && failed(outline(func)))
+        return signalPassFailure();
+  }
+
+  LogicalResult outline(func::FuncOp func) {
+    unsigned number = 0;
+    for (auto check : llvm::make_early_inc_range(func.getOps<AssumeEqualOp>())) {
+      OpBuilder b(check);
+      plan::CheckOp::create(b, check.getLoc(), check.getSizes(), check.getMessage());
+      check.erase();
+    }
+    for (GroupOp group : llvm::make_early_inc_range(func.getOps<GroupOp>())) {
+      OpBuilder b(group);
+      StringRef kind = group.getKind();
+      SmallVector<Value> results;
+      UnitAttr prepare = group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr();
+      Operation &first = group.getBody().front().front();
+      if (kind == "loop") {
+        auto dispatch = buildLoopKernel(group, getOperation(), kernelName(func, number++, group), b);
+        llvm::append_range(results, dispatch.getResults());
+      } else if (kind == "library") {
+        auto call = buildLibraryCall(group, b);
+        if (failed(call))
+          return failure();
+        results.push_back(call->getResult());
+      } else if (kind == "routine") {
+        // A routine's unused results are still computed: the group yields them all.
+        llvm::append_range(results, buildRoutineCall(group, func, b).getResults());
+      } else if (kind == "view") {
+        results.push_back(plan::ViewOp::create(b, group.getLoc(), first.getResult(0).getType(), first.getOperand(0),
+                                               DimsAttr::get(&getContext(), *contiguousOffset(&first)), prepare));
+      } else if (kind == "concat") {
+        auto concat = cast<graph::ConcatOp>(first);
+        results.push_back(plan::ConcatOp::create(b, group.getLoc(), concat.getType(), concat.getInputs(), concat.getAxisAttr(), prepare));
+      } else {
+        return group.emitOpError() << "kind \"" << kind << "\" is none of loop, library, routine, view, concat";
+      }
+      group.replaceAllUsesWith(results);
+      group.erase();
+    }
+    return success();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> graphc::createKernelsPass() { return std::make_unique<Kernels>(); }

@@ -1,0 +1,10 @@
+#pragma once
+#include "ir/graph/Graph.h"
+#include "mlir/Pass/Pass.h"
+
+namespace graphc {
+
+/// `graphc-kernels`: each graph.group becomes a kernel.func and a plan.dispatch, or a library call, routine, view or copy.
+std::unique_ptr<mlir::Pass> createKernelsPass();
+
+} // namespace graphc

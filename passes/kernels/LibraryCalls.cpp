@@ -1,0 +1,103 @@
+// A library group as one call: operands as strided views, the first channel-wise addition as bias, the rest as post-ops.
+#include "passes/kernels/LibraryCalls.h"
+#include "passes/fuse/Epilogue.h"
+#include "passes/fuse/StridedView.h"
+
+using namespace mlir;
+using namespace graphc;
+using namespace graphc::graph;
+
+static plan::StridedAttr stridedAttr(const StridedView &view) {
+  auto *ctx = view.base.getContext();
+  return plan::StridedAttr::get(ctx, DimsAttr::get(ctx, view.dims), DimsAttr::get(ctx, view.strides),
+                                DimsAttr::get(ctx, view.offset));
+}
+
+/// A dense operand with leading sizes of 1 up to `rank`.
+static StridedView paddedView(Value v, unsigned rank) {
+  auto dims = dimsOf(v.getType());
+  dims.insert(dims.begin(), rank - dims.size(), constantDim(1, v.getContext()));
+  return {v, dims, denseStrides(dims, v.getContext()), constantDim(0, v.getContext())};
+}
+
+FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b) {
+  auto *ctx = b.getContext();
+  Block &body = group.getBody().front();
+  Operation *contraction = nullptr;
+  for (Operation &op : body)
+    if (isa<Contraction>(op))
+      contraction = &op;
+  assert(contraction && "a library group is built around a contraction");
+  unsigned rank = dimsOf(contraction->getResult(0).getType()).size();
+  bool isMatmul = isa<MatmulOp>(contraction), channelsLast = contraction->hasAttr("channels_last");
+  unsigned channel = isMatmul || channelsLast ? rank - 1 : 1;
+
+  SmallVector<Value> inputs;
+  SmallVector<Attribute> views, postOps;
+  auto addInput = [&](const StridedView &view) {
+    inputs.push_back(view.base);
+    views.push_back(stridedAttr(view));
+    return (int64_t)inputs.size() - 1;
+  };
+  for (unsigned i : {0u, 1u}) {
+    StridedView view = stridedViewOf(contraction->getOperand(i), [&](Operation *op) { return op->getBlock() == &body; });
+    if (auto matmul = dyn_cast<MatmulOp>(contraction))
+      if (i == 0 ? matmul.getTransposeLhs() : matmul.getTransposeRhs()) {
+        unsigned last = view.dims.size() - 1;
+        std::swap(view.dims[last], view.dims[last - 1]);
+        std::swap(view.strides[last], view.strides[last - 1]);
+      }
+    if (view.base.getDefiningOp() && view.base.getDefiningOp()->getBlock() == &body)
+      return contraction->emitOpError() << "has an operand that no strided view expresses; `graphc-fuse` keeps those outside";
+    addInput(view);
+  }
+
+  Value result = contraction->getResult(0);
+  bool bias = false;
+  while (true) {
+    Operation *next = nullptr;
+    for (Operation *user : result.getUsers())
+      if (user->getBlock() == &body && !isa<graph::YieldOp>(user))
+        next = user;
+    if (!next)
+      break;
+    std::string why;
+    auto post = postOpOf(next, result, channel, why);
+    if (!post)
+      return next->emitOpError() << "is no post-op: " << why;
+    if (post->operand) {
+      auto dims = dimsOf(post->operand.getType());
+      unsigned lead = rank - dims.size();
+      bool perChannel = channel >= lead && !isSize(dims[channel - lead], 1);
+      for (auto [d, size] : llvm::enumerate(dims))
+        perChannel &= isSize(size, 1) || d + lead == channel;
+      if (post->kind == "binary_add" && perChannel && postOps.empty() && !bias) {
+        AffineExpr size = dims[channel - lead];
+        bias = true;
+        addInput({post->operand, {size}, {constantDim(1, ctx)}, constantDim(0, ctx)});
+        result = next->getResult(0);
+        continue;
+      }
+    }
+    int64_t operand = post->operand ? addInput(paddedView(post->operand, rank)) : -1;
+    postOps.push_back(plan::PostOpAttr::get(ctx, b.getStringAttr(post->kind), b.getF64FloatAttr(post->alpha),
+                                              b.getF64FloatAttr(post->beta), operand));
+    result = next->getResult(0);
+  }
+
+  double cost = 2;
+  for (AffineExpr d : dimsOf(contraction->getResult(0).getType()))
+    cost *= (double)constantSize(d).value_or(1);
+  cost *= (double)constantSize(cast<Contraction>(contraction).depth()).value_or(1);
+
+  StringRef kind = isMatmul ? "matmul" : isa<ConvOp>(contraction) ? "conv" : "deconv";
+  auto array = [&](StringRef name) { return contraction->getAttrOfType<DenseI64ArrayAttr>(name); };
+  int64_t groups = 1;
+  if (auto attr = contraction->getAttrOfType<IntegerAttr>("groups"))
+    groups = attr.getInt();
+  return plan::LibraryOp::create(b, group.getLoc(), result.getType(), b.getStringAttr(kind), inputs, b.getArrayAttr(views),
+                                 b.getArrayAttr(postOps), bias ? b.getUnitAttr() : UnitAttr(), array("strides"),
+                                 array("dilations"), array("pads_low"), array("pads_high"), b.getI64IntegerAttr(groups),
+                                 channelsLast ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(cost),
+                                 group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+}

@@ -1,0 +1,281 @@
+// One loop group as a kernel: the outer domain, then one pass per reduction, then a pass that stores what has the full shape.
+#include "passes/kernels/LoopKernels.h"
+#include "passes/kernels/KernelBuilder.h"
+
+using namespace mlir;
+using namespace graphc;
+using namespace graphc::graph;
+
+namespace {
+
+bool isInPlaceLiteral(Value v) {
+  auto constant = v.getDefiningOp<graph::ConstantOp>();
+  return constant && constant.getValue().isSplat();
+}
+
+void collectSymbols(AffineExpr e, llvm::SetVector<unsigned> &symbols) {
+  e.walk([&](AffineExpr x) {
+    if (auto s = dyn_cast<AffineSymbolExpr>(x))
+      symbols.insert(s.getPosition());
+  });
+}
+
+/// Every size symbol that types and attributes of these ops mention.
+llvm::SetVector<unsigned> symbolsOf(GroupOp group) {
+  llvm::SetVector<unsigned> symbols;
+  auto add = [&](Type type) {
+    for (AffineExpr d : dimsOf(type))
+      collectSymbols(d, symbols);
+  };
+  for (Operation &op : group.getBody().front()) {
+    for (Type t : op.getOperandTypes())
+      add(t);
+    for (Type t : op.getResultTypes())
+      add(t);
+    for (NamedAttribute attr : op.getAttrs())
+      if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
+        for (AffineExpr d : dims.getDims())
+          collectSymbols(d, symbols);
+  }
+  return symbols;
+}
+
+MemRefType bufferType(Type tensor) {
+  auto t = cast<RankedTensorType>(tensor);
+  return MemRefType::get(t.getShape(), kernelElementType(t.getElementType()));
+}
+
+/// Sizes over interned symbols as a map over the kernel's scalars.
+AffineMap scalarMap(ArrayRef<AffineExpr> dims, const llvm::SetVector<unsigned> &symbols, MLIRContext *ctx) {
+  llvm::DenseMap<AffineExpr, AffineExpr> replace;
+  for (auto [local, position] : llvm::enumerate(symbols))
+    replace[getAffineSymbolExpr(position, ctx)] = getAffineSymbolExpr(local, ctx);
+  SmallVector<AffineExpr> results;
+  for (AffineExpr d : dims)
+    results.push_back(d.replace(replace));
+  return AffineMap::get(0, symbols.size(), results, ctx);
+}
+
+/// A value of the full shape that a reduction computes and a later pass needs again, dear enough to be kept in the output's
+/// memory meanwhile (the exponentials of a softmax).
+Value valueToKeep(GroupOp group, ArrayRef<Value> outputs, ArrayRef<AffineExpr> shape) {
+  constexpr int kDear = 10;
+  for (Operation &op : group.getBody().front()) {
+    auto elementwise = dyn_cast<Elementwise>(op);
+    if (!elementwise || elementwise.scalarCost() < kDear || dimsOf(op.getResult(0).getType()) != llvm::to_vector(shape))
+      continue;
+    bool reduced = false, again = false, elementwiseOnly = true;
+    for (Operation *user : op.getUsers()) {
+      reduced |= isa<graph::ReduceOp>(user);
+      again |= isa<Elementwise>(user);
+      elementwiseOnly &= isa<graph::ReduceOp, Elementwise>(user);
+    }
+    if (reduced && again && elementwiseOnly && outputs.size() == 1 &&
+        outputs[0].getType() == op.getResult(0).getType() && outputs[0] != op.getResult(0))
+      return op.getResult(0);
+  }
+  return {};
+}
+
+} // namespace
+
+plan::DispatchOp graphc::buildLoopKernel(GroupOp group, ModuleOp module, StringRef name, OpBuilder &b) {
+  auto *ctx = b.getContext();
+  Block &body = group.getBody().front();
+  auto yield = cast<graph::YieldOp>(body.getTerminator());
+  SmallVector<Value> outputs = llvm::to_vector(yield.getValues());
+  llvm::SetVector<Value> inputs;
+  SmallVector<Attribute> sources;
+  double cost = 0;
+  for (Operation &op : body.without_terminator()) {
+    for (Value operand : op.getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if ((!def || def->getBlock() != &body) && !isInPlaceLiteral(operand))
+        inputs.insert(operand);
+    }
+    std::string source;
+    if (auto named = dyn_cast<NameLoc>(op.getLoc()))
+      source = named.getName().str();
+    else if (auto fused = op.getLoc()->findInstanceOf<NameLoc>())
+      source = fused.getName().str();
+    if (!source.empty())
+      sources.push_back(b.getStringAttr(op.getName().stripDialect() + " " + source));
+    auto elementwise = dyn_cast<Elementwise>(op);
+    cost += elementwise ? elementwise.scalarCost() : 1;
+  }
+
+  auto symbols = symbolsOf(group);
+  SmallVector<Type> bufferTypes;
+  SmallVector<AffineMap> argDims;
+  auto addBuffer = [&](Value v) {
+    bufferTypes.push_back(bufferType(v.getType()));
+    argDims.push_back(scalarMap(dimsOf(v.getType()), symbols, ctx));
+  };
+  for (Value v : inputs)
+    addBuffer(v);
+  for (Value v : outputs)
+    addBuffer(v);
+  if (llvm::all_of(bufferTypes, [](Type t) { return cast<MemRefType>(t).hasStaticShape(); }))
+    argDims.clear();
+
+  OpBuilder moduleBuilder(ctx);
+  moduleBuilder.setInsertionPointToEnd(module.getBody());
+  auto func = kernel::FuncOp::create(moduleBuilder, group.getLoc(), name, bufferTypes, symbols.size(), argDims);
+  if (!sources.empty())
+    func.setSourcesAttr(b.getArrayAttr(sources));
+  llvm::DenseMap<Value, Value> buffers;
+  llvm::DenseMap<unsigned, Value> scalars;
+  for (auto [v, arg] : llvm::zip(inputs, func.getBuffers()))
+    buffers[v] = arg;
+  auto outputArgs = func.getBuffers().drop_front(inputs.size());
+  for (auto [position, arg] : llvm::zip(symbols, func.getScalars()))
+    scalars[position] = arg;
+
+  OpBuilder kb(ctx);
+  kb.setInsertionPointToStart(&func.getBody().front());
+  KernelBuilder builder(kb, group.getLoc(), buffers, scalars);
+
+  SmallVector<int64_t> reduced;
+  if (auto rows = group->getAttrOfType<DenseI64ArrayAttr>("rows"))
+    reduced = llvm::to_vector(rows.asArrayRef());
+  // The full shape: the largest output; row groups always store one of that shape or only row values.
+  SmallVector<AffineExpr> shape;
+  for (Value v : outputs) {
+    auto dims = dimsOf(v.getType());
+    bool rowShaped = !reduced.empty() && llvm::all_of(reduced, [&](int64_t r) { return r < (int64_t)dims.size() && isSize(dims[r], 1); });
+    if (shape.empty() || !rowShaped)
+      shape = dims;
+  }
+  bool spilled = false;
+  if (reduced.empty()) {
+    builder.parallel(shape, [&](ArrayRef<AffineExpr> index) {
+      for (auto [v, buffer] : llvm::zip(outputs, outputArgs))
+        builder.store(v, buffer, index);
+    });
+  } else {
+    SmallVector<AffineExpr> outer, inner;
+    for (auto [d, size] : llvm::enumerate(shape))
+      (llvm::is_contained(reduced, (int64_t)d) ? inner : outer).push_back(size);
+    builder.parallel(outer, [&](ArrayRef<AffineExpr> outerIndex) {
+      auto indexWith = [&](ArrayRef<AffineExpr> innerIndex) {
+        SmallVector<AffineExpr> index;
+        unsigned o = 0, i = 0;
+        for (unsigned d = 0; d < shape.size(); ++d)
+          if (llvm::is_contained(reduced, (int64_t)d))
+            index.push_back(innerIndex.empty() ? getAffineConstantExpr(0, ctx) : innerIndex[i++]);
+          else
+            index.push_back(outerIndex[o++]);
+        return index;
+      };
+      auto isRow = [&](Value v) {
+        auto dims = dimsOf(v.getType());
+        return llvm::all_of(reduced, [&](int64_t r) { return isSize(dims[r], 1); });
+      };
+      if (Value keep = valueToKeep(group, outputs, shape)) {
+        spilled = true;
+        builder.spill(keep, outputArgs[0]);
+        for (Operation &op : body.without_terminator())
+          if (isa<graph::ReduceOp>(op) && isRow(op.getResult(0)))
+            builder.elementOf(op.getResult(0), indexWith({}));
+        builder.readFrom(keep, outputArgs[0]);
+      }
+      for (auto [v, buffer] : llvm::zip(outputs, outputArgs))
+        if (isRow(v))
+          builder.store(v, buffer, indexWith({}));
+      if (!llvm::all_of(outputs, isRow))
+        builder.map(inner, [&](ArrayRef<AffineExpr> innerIndex) {
+          for (auto [v, buffer] : llvm::zip(outputs, outputArgs))
+            if (!isRow(v))
+              builder.store(v, buffer, indexWith(innerIndex));
+        });
+    });
+  }
+
+  SmallVector<AffineExpr> scalarExprs;
+  for (unsigned s : symbols)
+    scalarExprs.push_back(getAffineSymbolExpr(s, ctx));
+  SmallVector<Attribute> sites;
+  for (Operation *op : builder.sites()) {
+    auto named = op->getLoc()->findInstanceOf<NameLoc>();
+    sites.push_back(b.getStringAttr(named ? named.getName().getValue() : op->getName().getStringRef()));
+  }
+  auto inplace = spilled ? SmallVector<int64_t>(outputs.size(), -1) : inplacePairs(func, inputs.size());
+  // Roughly: a tenth of a nanosecond per scalar op on a vector unit, for each element of an outer point.
+  double elements = 1;
+  for (int64_t r : reduced)
+    elements *= (double)constantSize(shape[r]).value_or(256);
+  body.walk([&](graph::ReduceOp op) {
+    if (!reduced.empty())
+      return;
+    double n = 1;
+    for (int64_t axis : op.getAxes())
+      n *= (double)constantSize(dimsOf(op.getX().getType())[axis]).value_or(64);
+    elements = std::max(elements, n);
+  });
+  body.walk([&](Contraction op) { elements = std::max(elements, (double)constantSize(op.depth()).value_or(256)); });
+  bool anyInplace = llvm::any_of(inplace, [](int64_t i) { return i >= 0; });
+  return plan::DispatchOp::create(
+      b, group.getLoc(), group.getResultTypes(), FlatSymbolRefAttr::get(ctx, name), inputs.getArrayRef(),
+      DimsAttr::get(ctx, scalarExprs), anyInplace ? b.getDenseI64ArrayAttr(inplace) : DenseI64ArrayAttr(),
+      sites.empty() ? ArrayAttr() : b.getArrayAttr(sites), b.getF64FloatAttr(0.1 * cost * elements),
+      group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+}
+
+//===-- in-place --------------------------------------------------------------------------------------------------===//
+namespace {
+/// Where an access is relative to the point of the outer domain: per dim, which loop dim indexes it plainly.
+using Signature = SmallVector<std::pair<bool, unsigned>>; // (outer?, argument number)
+
+std::optional<Signature> signatureOf(kernel::AccessOp op, MemRefType type) {
+  Signature signature;
+  AffineMap map = op.getIndexMap();
+  for (auto [d, e] : llvm::enumerate(map.getResults())) {
+    if (type.getDimSize(d) == 1) {
+      signature.push_back({true, ~0u});
+      continue;
+    }
+    auto dim = dyn_cast<AffineDimExpr>(e);
+    if (!dim)
+      return std::nullopt;
+    auto arg = dyn_cast<BlockArgument>(op.getIndexOperands()[dim.getPosition()]);
+    if (!arg)
+      return std::nullopt;
+    Operation *loop = arg.getOwner()->getParentOp();
+    bool outer = isa<kernel::ParallelOp>(loop);
+    if (!outer && !isa<kernel::ParallelOp>(loop->getParentOp()))
+      return std::nullopt; // nested passes may come back to an element
+    signature.push_back({outer, arg.getArgNumber()});
+  }
+  return signature;
+}
+} // namespace
+
+SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInputs) {
+  auto buffers = func.getBuffers();
+  std::vector<std::optional<Signature>> signatures(buffers.size(), Signature());
+  std::vector<bool> seen(buffers.size());
+  std::vector<bool> guarded(buffers.size());
+  func.walk([&](kernel::AccessOp op) {
+    auto arg = cast<BlockArgument>(op.getAccessBuffer());
+    unsigned i = arg.getArgNumber();
+    auto signature = signatureOf(op, cast<MemRefType>(arg.getType()));
+    if (!seen[i])
+      signatures[i] = signature;
+    else if (signatures[i] != signature)
+      signatures[i] = std::nullopt;
+    seen[i] = true;
+  });
+  SmallVector<int64_t> pairs;
+  std::vector<bool> taken(numInputs);
+  for (unsigned o = numInputs; o < buffers.size(); ++o) {
+    int64_t found = -1;
+    for (unsigned i = 0; i < numInputs && found < 0; ++i)
+      if (!taken[i] && seen[i] && seen[o] && signatures[i] && signatures[o] && *signatures[i] == *signatures[o] &&
+          buffers[i].getType() == buffers[o].getType() && func.getBufferDims(i) == func.getBufferDims(o))
+        found = i;
+    if (found >= 0)
+      taken[found] = true;
+    pairs.push_back(found);
+  }
+  return pairs;
+}
