@@ -3,6 +3,7 @@
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
 #include "passes/decompose/Decompose.h"
+#include "passes/simplify/Simplify.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,6 +28,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
   mlir::registerPass([] { return createDecomposePass(); });
+  registerSimplifyPasses();
 }
 
 } // namespace graphc::tool

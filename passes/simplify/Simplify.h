@@ -1,0 +1,27 @@
+// Passes that make the graph smaller without changing what it means.
+#pragma once
+#include "ir/graph/Graph.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include <functional>
+
+namespace graphc {
+
+/// `graphc-fold-norms`: scales and shifts after a contraction go into its weight and one bias; zero padding before a
+/// convolution or pool goes into its pads. Runs while batch_norm is still one op, before `decompose`.
+std::unique_ptr<mlir::Pass> createFoldNormsPass();
+
+/// Whether the target multiplies this contraction in its own element type.
+using ComputesNatively = std::function<bool(graph::Contraction)>;
+
+/// `graphc-widen-contractions`: f16 and bf16 contractions compute in f32 and round once, after their epilogue.
+/// Contractions that the target computes natively stay.
+std::unique_ptr<mlir::Pass> createWidenContractionsPass(ComputesNatively computesNatively = nullptr);
+
+void registerSimplifyPasses();
+
+/// The rewrite families of FoldNorms and MergePads, one file each.
+void populateFoldNormsPatterns(mlir::RewritePatternSet &patterns);
+void populateMergePadsPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace graphc
