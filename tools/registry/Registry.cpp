@@ -3,6 +3,7 @@
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
 #include "passes/decompose/Decompose.h"
+#include "passes/layout/Layout.h"
 #include "passes/simplify/Simplify.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -29,6 +30,7 @@ void registerPasses() {
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
   mlir::registerPass([] { return createDecomposePass(); });
   registerSimplifyPasses();
+  registerLayoutPasses();
 }
 
 } // namespace graphc::tool
