@@ -193,6 +193,12 @@ public:
   /// Calls `fn(lo, hi)` for each maximal run, in address order.
   void forEach(const std::function<void(uint64_t, uint64_t)> &fn) const;
   uint64_t bytes() const;
+  /// Calls `fn(firstPage, count, bits)` in address order; without bits, all bytes of those pages are in the set.
+  template <typename Function>
+  void forEachPage(Function fn) const {
+    for (const Run &run : pages)
+      fn(run.first, run.count, static_cast<const Bits *>(run.bits.get()));
+  }
 
   // -- for the interpreter: ORs page bits in (`page` = address >> 12) ---------------------------------------------
   void orPage(uint64_t page, const uint64_t (&words)[64]);
