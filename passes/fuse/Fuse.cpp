@@ -30,7 +30,10 @@ constexpr int kMaxGroupInputs = 24;
 /// Work that may be repeated instead of storing its result, in multiply-adds.
 constexpr int kRepeatableCost = 4;
 
-bool isLibrary(Operation *op) { return op->getAttrOfType<StringAttr>("by") == "library"; }
+bool isLibrary(Operation *op) {
+  auto by = op->getAttrOfType<StringAttr>("by");
+  return by && by.getValue() == "library";
+}
 
 /// Ops that only rename elements: free inside any loop that reads them.
 bool isCheapMove(Operation *op) { return isa<TransposeOp, BroadcastOp, SliceOp, IotaOp, SizeOp>(op); }
@@ -145,7 +148,7 @@ private:
       for (unsigned i : {0u, 1u})
         takeOperandView(contraction, i, id);
 
-    unsigned channel = group_channel(contraction);
+    unsigned channel = channelDim(contraction);
     Value result = contraction->getResult(0);
     constexpr unsigned kMaxPostOps = 5;
     for (unsigned n = 0; n < kMaxPostOps && result.hasOneUse(); ++n) {
@@ -166,7 +169,7 @@ private:
       result = user->getResult(0);
     }
   }
-  static unsigned group_channel(Operation *op) {
+  static unsigned channelDim(Operation *op) {
     unsigned rank = resultDims(op).size();
     bool last = isa<MatmulOp>(op) || op->hasAttr("channels_last");
     return last ? rank - 1 : 1;

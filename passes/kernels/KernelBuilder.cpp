@@ -190,8 +190,14 @@ Expr KernelBuilder::load(Value operand, ArrayRef<AffineExpr> index, std::optiona
   return elementOf(operand, simplified);
 }
 
-Expr KernelBuilder::elementOf(Value value, ArrayRef<AffineExpr> index) {
+Expr KernelBuilder::elementOf(Value value, ArrayRef<AffineExpr> givenIndex) {
   auto type = ::cast<RankedTensorType>(value.getType());
+  // Along a size of 1 there is one index: spelled alike, so that the same element is recognised.
+  SmallVector<AffineExpr> index = llvm::to_vector(givenIndex);
+  if (!guardedDepth)
+    for (auto [i, size] : llvm::zip(index, dimsOf(type)))
+      if (isSize(size, 1))
+        i = constantIndex(0);
   std::vector<const void *> key;
   for (AffineExpr e : index)
     key.push_back(e.getAsOpaquePointer());

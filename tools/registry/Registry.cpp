@@ -2,8 +2,12 @@
 
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
+#include "ir/plan/Plan.h"
 #include "passes/decompose/Decompose.h"
+#include "passes/fuse/Fuse.h"
+#include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
+#include "passes/plan/PlaceBuffers.h"
 #include "passes/simplify/Simplify.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -21,7 +25,7 @@
 namespace graphc::tool {
 
 void registerDialects(mlir::DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, kernel::KernelDialect>();
+  registry.insert<graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect>();
   registry.insert<mlir::affine::AffineDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
 }
@@ -31,6 +35,10 @@ void registerPasses() {
   mlir::registerPass([] { return createDecomposePass(); });
   registerSimplifyPasses();
   registerLayoutPasses();
+  mlir::registerPass([] { return createSelectPass(); });
+  mlir::registerPass([] { return createFusePass(); });
+  mlir::registerPass([] { return createKernelsPass(); });
+  mlir::registerPass([] { return createPlaceBuffersPass(); });
 }
 
 } // namespace graphc::tool
