@@ -39,6 +39,7 @@ void registerPasses() {
   mlir::registerPass([] { return createFusePass(); });
   mlir::registerPass([] { return createKernelsPass(); });
   mlir::registerPass([] { return createPlaceBuffersPass(); });
+  mlir::registerPass([] { return createProbeGroupsPass(); });
 }
 
 } // namespace graphc::tool
