@@ -79,6 +79,37 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
     for (func::FuncOp func : funcs)
       if (!func.isExternal() && failed(outline(func)))
         return signalPassFailure();
+    shareKernels();
+  }
+
+  /// Layers of a network repeat: kernels that differ in their names alone become one.
+  void shareKernels() {
+    llvm::StringMap<kernel::FuncOp> byText;
+    llvm::DenseMap<StringAttr, FlatSymbolRefAttr> replacement;
+    SmallVector<kernel::FuncOp> repeated;
+    for (auto func : getOperation().getOps<kernel::FuncOp>()) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      StringAttr name = func.getSymNameAttr();
+      ArrayAttr sources = func.getSourcesAttr();
+      func.setSymName("k");
+      func.removeSourcesAttr();
+      func->print(os, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
+      func.setSymNameAttr(name);
+      if (sources)
+        func.setSourcesAttr(sources);
+      auto [it, first] = byText.try_emplace(text, func);
+      if (first)
+        continue;
+      replacement[name] = FlatSymbolRefAttr::get(it->second.getSymNameAttr());
+      repeated.push_back(func);
+    }
+    getOperation().walk([&](plan::DispatchOp op) {
+      if (auto shared = replacement.lookup(op.getKernelAttr().getAttr()))
+        op.setKernelAttr(shared);
+    });
+    for (kernel::FuncOp func : repeated)
+      func.erase();
   }
 
   LogicalResult outline(func::FuncOp func) {

@@ -82,3 +82,23 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>, %b: tensor<6xf32>) -> 
   } : tensor<4x6xf32>
   return %g : tensor<4x6xf32>
 }
+
+// -----
+
+// Kernels that differ in their names alone are one.
+// CHECK-LABEL: func.func @main(
+// CHECK: plan.dispatch @main_0_exp(%arg0)
+// CHECK: plan.dispatch @main_0_exp(%arg1)
+// CHECK: kernel.func @main_0_exp
+// CHECK-NOT: kernel.func
+func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %a = graph.group "loop" {
+    %v = graph.exp %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %v : tensor<4x4xf32>
+  } : tensor<4x4xf32>
+  %b = graph.group "loop" {
+    %v = graph.exp %y : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    graph.yield %v : tensor<4x4xf32>
+  } : tensor<4x4xf32>
+  return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
+}
