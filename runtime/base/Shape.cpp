@@ -8,16 +8,18 @@ namespace graphc {
 
 std::optional<int64_t> Shape::checkedElements() const {
   int64_t product = 1;
-  bool empty = false;
+  bool empty = false, overflow = false;
   for (int64_t dim : dims_) {
     if (dim < 0)
       return std::nullopt;
-    if (dim == 0)
-      empty = true;
-    else if (__builtin_mul_overflow(product, dim, &product))
-      return std::nullopt;
+    empty = empty || dim == 0;
+    overflow = overflow || __builtin_mul_overflow(product, dim, &product);
   }
-  return empty ? 0 : product;
+  if (empty)
+    return 0;
+  if (overflow)
+    return std::nullopt;
+  return product;
 }
 
 int64_t Shape::elements() const {

@@ -1,0 +1,132 @@
+// Private to the OneDnn*.cpp files: the only header that shows oneDNN's types.
+#pragma once
+
+#include "runtime/devices/cpu/LibraryCall.h"
+
+#include <dnnl.hpp>
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+namespace graphc::cpu::onednn {
+
+using Desc = dnnl::memory::desc;
+
+/// One operand at concrete sizes, in the library's dimension order (batch, channels, spatial).
+struct View {
+  bool present = false;
+  DType dtype = DType::F32;
+  std::vector<int64_t> dims, strides;
+  int64_t offset = 0;             // elements
+  const void *constant = nullptr; // address of the buffer
+  int operand = -1;
+
+  int rank() const { return static_cast<int>(dims.size()); }
+  bool empty() const;
+  int64_t byteOffset() const { return offset * static_cast<int64_t>(sizeOf(dtype)); }
+  /// The part [begin, begin + count) along `axis`; a broadcast dimension stays as it is.
+  View narrowed(int axis, int64_t begin, int64_t count) const;
+};
+
+/// A library command at concrete sizes.
+struct Problem {
+  const plan::LibraryT *library = nullptr;
+  std::vector<View> operands; // [source, weights, bias, destination, post-op operands…]
+  std::vector<int64_t> strides, dilations, padsBegin, padsEnd, kernelShape;
+  int64_t groups = 1;
+  int threads = 1;
+
+  const View &source() const { return operands[0]; }
+  const View &weights() const { return operands[1]; }
+  const View &bias() const { return operands[2]; }
+  const View &destination() const { return operands[3]; }
+};
+
+struct Argument {
+  int tag = 0;
+  Desc desc;
+  int operand = -1;              // of the command, at byteOffset
+  int64_t byteOffset = 0;
+  const void *fixed = nullptr;   // packed or plain constant
+  int64_t scratchOffset = -1;    // in the worker's scratch
+};
+
+struct Operation {
+  dnnl::primitive primitive; // empty: write zeros to the dense destination
+  std::vector<Argument> arguments;
+  int64_t zeroBytes = 0;
+};
+
+using Slice = std::vector<Operation>;
+
+class Kernel final : public LibraryKernel {
+public:
+  int slices() const override { return static_cast<int>(slices_.size()); }
+  int64_t scratchBytes() const override { return scratchBytes_; }
+  const std::string &implementation() const override { return implementation_; }
+  bool slow() const override { return slow_; }
+  bool readsConstant(int operand) const override;
+
+  void addSlice() { slices_.emplace_back(); }
+  void addOperation(Operation operation, int64_t scratchBytes);
+  void addImplementation(const std::string &name);
+  const std::vector<Slice> &sliceList() const { return slices_; }
+
+private:
+  std::vector<Slice> slices_;
+  int64_t scratchBytes_ = 0;
+  std::string implementation_;
+  bool slow_ = false;
+};
+
+/// Shared by the builders of one command.
+struct Builder {
+  dnnl::engine engine;
+  PackingCache *packing = nullptr;
+};
+
+std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &problem);
+std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &problem);
+std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem &problem);
+std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &problem);
+
+// ---- shared pieces (OneDnnPieces.cpp) ----
+
+/// Thrown inside the OneDnn files, turned into a Status at their border.
+struct Failure {
+  Status status;
+};
+
+dnnl::memory::data_type dataType(DType type);
+Desc describe(const View &view);
+Argument argument(int tag, const View &view);
+Argument argument(int tag, const Desc &desc, const View &view);
+
+/// Post-ops as attributes; `views` are the command's operands already narrowed to the slice. Appends the arguments of binary
+/// post-ops.
+dnnl::primitive_attr attributes(const Problem &problem, const std::vector<View> &views, std::vector<Argument> &arguments);
+
+/// A constant in the layout `wanted`, through the packing cache; plain when that is what the library wants.
+Argument packed(const Builder &builder, int tag, const View &view, const Desc &plain, const Desc &wanted);
+
+/// Runs `primitive` with a scratchpad behind `scratchUsed` bytes of the worker's scratch.
+template <typename PrimitiveDesc>
+void addPrimitive(Kernel &kernel, const PrimitiveDesc &desc, dnnl::primitive primitive, std::vector<Argument> arguments,
+                  int64_t scratchUsed = 0) {
+  Desc scratchpad = desc.scratchpad_desc();
+  int64_t bytes = static_cast<int64_t>(scratchpad.get_size());
+  if (bytes > 0) {
+    Argument scratch;
+    scratch.tag = DNNL_ARG_SCRATCHPAD;
+    scratch.desc = scratchpad;
+    scratch.scratchOffset = scratchUsed;
+    arguments.push_back(scratch);
+  }
+  kernel.addOperation({std::move(primitive), std::move(arguments), 0}, scratchUsed + bytes);
+}
+
+/// Into how many slices a command of so many multiply-adds is worth cutting.
+int usefulSlices(double multiplyAdds, int threads);
+
+} // namespace graphc::cpu::onednn

@@ -1,0 +1,172 @@
+// Matrix products. Batches over one weight matrix become one tall matrix; large products are cut into slices.
+#include "runtime/devices/cpu/OneDnn.h"
+
+#include <algorithm>
+
+namespace graphc::cpu::onednn {
+
+namespace {
+
+/// Ones in front until the view has `rank` dimensions.
+void padRank(View &view, int rank) {
+  if (!view.present)
+    return;
+  while (view.rank() < rank) {
+    view.dims.insert(view.dims.begin(), 1);
+    view.strides.insert(view.strides.begin(), 0);
+  }
+}
+
+/// Whether dimensions 0 … rank-2 step through memory as one of size `rows` (or are all broadcast), and that dimension's
+/// stride.
+bool rowsMerge(const View &view, int64_t rows, int64_t &size, int64_t &stride) {
+  size = 1;
+  stride = 0;
+  for (int i = view.rank() - 2; i >= 0; --i) {
+    if (view.dims[i] == 1)
+      continue;
+    if (size == 1)
+      stride = view.strides[i];
+    else if (view.strides[i] != stride * size)
+      return false;
+    size *= view.dims[i];
+  }
+  return size == rows || size == 1;
+}
+
+/// Makes [batch…, M, K] x [K, N] the product of two matrices; false when strides or post-ops forbid it.
+bool collapse(std::vector<View> &operands) {
+  const View &weights = operands[1];
+  for (int i = 0; i + 2 < weights.rank(); ++i)
+    if (weights.dims[i] != 1)
+      return false;
+  int rank = operands[3].rank();
+  int64_t rows = 1;
+  for (int i = 0; i + 1 < rank; ++i)
+    rows *= operands[3].dims[i];
+  std::vector<View> merged = operands;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    View &view = merged[i];
+    if (!view.present || view.rank() == 2)
+      continue;
+    int64_t size, stride;
+    if (i == 1) {
+      view.dims.erase(view.dims.begin(), view.dims.end() - 2);
+      view.strides.erase(view.strides.begin(), view.strides.end() - 2);
+      continue;
+    }
+    if (!rowsMerge(view, rows, size, stride) || ((i == 0 || i == 3) && size != rows))
+      return false;
+    view.dims = {size, view.dims.back()};
+    view.strides = {stride, view.strides.back()};
+  }
+  operands = std::move(merged);
+  return true;
+}
+
+void checkSizes(const std::vector<View> &operands) {
+  const View &a = operands[0], &b = operands[1], &dst = operands[3];
+  int rank = dst.rank();
+  bool agree = a.dims[rank - 1] == b.dims[rank - 2] && a.dims[rank - 2] == dst.dims[rank - 2] && b.dims[rank - 1] == dst.dims[rank - 1];
+  for (int i = 0; i + 2 < rank; ++i)
+    agree = agree && (a.dims[i] == dst.dims[i] || a.dims[i] == 1) && (b.dims[i] == dst.dims[i] || b.dims[i] == 1);
+  for (size_t i = 2; i < operands.size(); ++i)
+    for (int d = 0; d < rank && operands[i].present; ++d)
+      agree = agree && (operands[i].dims[d] == dst.dims[d] || operands[i].dims[d] == 1);
+  if (!agree) {
+    std::vector<std::string> shapes;
+    for (const View &view : operands)
+      shapes.push_back(view.present ? Shape(view.dims).str() : "-");
+    throw Failure{error(Code::ShapeMismatch, "matmul: the sizes ", joined(shapes), " (A, B, bias, destination, …) do not fit together")};
+  }
+}
+
+void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views) {
+  kernel.addSlice();
+  std::vector<Argument> arguments;
+  dnnl::primitive_attr attr = attributes(problem, views, arguments);
+  Desc source = describe(views[0]), plainWeights = describe(views[1]), destination = describe(views[3]);
+  Desc weights = plainWeights;
+  if (views[1].constant)
+    weights = Desc(views[1].dims, dataType(views[1].dtype), dnnl::memory::format_tag::any);
+  auto make = [&](const Desc &weightsDesc) {
+    dnnl::matmul::desc desc = views[2].present ? dnnl::matmul::desc(source, weightsDesc, describe(views[2]), destination)
+                                               : dnnl::matmul::desc(source, weightsDesc, destination);
+    return dnnl::matmul::primitive_desc(desc, attr, builder.engine);
+  };
+  dnnl::matmul::primitive_desc desc = make(weights);
+  kernel.addImplementation(desc.impl_info_str());
+  arguments.push_back(argument(DNNL_ARG_SRC, source, views[0]));
+  arguments.push_back(packed(builder, DNNL_ARG_WEIGHTS, views[1], plainWeights, desc.weights_desc()));
+  if (views[2].present)
+    arguments.push_back(argument(DNNL_ARG_BIAS, views[2]));
+  arguments.push_back(argument(DNNL_ARG_DST, destination, views[3]));
+  addPrimitive(kernel, desc, dnnl::matmul(desc), std::move(arguments));
+}
+
+} // namespace
+
+std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &problem) {
+  auto kernel = std::make_shared<Kernel>();
+  std::vector<View> operands = problem.operands;
+  int rank = 2;
+  for (const View &view : operands)
+    rank = std::max(rank, view.rank());
+  if (operands[0].rank() < 2 || operands[1].rank() < 2 || operands[3].rank() < 2)
+    throw Failure{error(Code::ShapeMismatch, "matmul: operands need at least two dimensions, got ", Shape(operands[0].dims), ", ",
+                        Shape(operands[1].dims), " and ", Shape(operands[3].dims))};
+  for (View &view : operands)
+    padRank(view, rank);
+  checkSizes(operands);
+  if (operands[3].empty())
+    return kernel;
+  if (operands[0].empty()) { // K = 0: a sum of nothing
+    if (operands[2].present || !problem.library->post_ops.empty())
+      throw Failure{error(Code::UnsupportedByLibrary, "matmul: K = 0 with a bias or post-ops")};
+    kernel->addSlice();
+    Operation zeros;
+    zeros.arguments.push_back(argument(DNNL_ARG_DST, operands[3]));
+    zeros.zeroBytes = Shape(operands[3].dims).elements() * static_cast<int64_t>(sizeOf(operands[3].dtype));
+    kernel->addOperation(std::move(zeros), 0);
+    return kernel;
+  }
+  collapse(operands);
+  const View &destination = operands[3];
+  rank = destination.rank();
+  int64_t m = destination.dims[rank - 2], n = destination.dims[rank - 1];
+  double multiplyAdds = static_cast<double>(operands[0].dims[rank - 1]);
+  for (int64_t dim : destination.dims)
+    multiplyAdds *= static_cast<double>(dim);
+
+  // Slices along the first batch dimension that has enough entries, else rows, else (a few rows only) columns.
+  int slices = usefulSlices(multiplyAdds, problem.threads);
+  int axis = -1;
+  for (int i = 0; i + 2 < rank && axis < 0; ++i)
+    if (destination.dims[i] >= slices)
+      axis = i;
+  if (axis < 0 && m >= 8 * slices)
+    axis = rank - 2;
+  if (axis < 0 && n >= 64 * slices && (m == 1 || rank == 2))
+    axis = rank - 1;
+  if (axis < 0)
+    slices = 1;
+
+  for (int slice = 0; slice < slices; ++slice) {
+    std::vector<View> views = operands;
+    if (slices > 1) {
+      // Rows and columns in multiples of 16, so that every slice but the last fills the library's registers.
+      int64_t size = destination.dims[axis], unit = axis == rank - 1 ? 16 : axis == rank - 2 && size >= 64 ? 8 : 1;
+      int64_t units = (size + unit - 1) / unit;
+      int64_t begin = units * slice / slices * unit, end = std::min(size, units * (slice + 1) / slices * unit);
+      for (size_t i = 0; i < views.size(); ++i) {
+        bool concerned = (i != 0 || axis != rank - 1) && (i != 1 || axis != rank - 2);
+        if (views[i].present && concerned)
+          views[i] = views[i].narrowed(axis, begin, end - begin);
+      }
+    }
+    addSlice(*kernel, builder, problem, views);
+  }
+  return kernel;
+}
+
+} // namespace graphc::cpu::onednn

@@ -1,0 +1,118 @@
+// Everything one call in flight changes: symbol values, addresses, the arena, scratch, error cells. Private to
+// runtime/exec.
+#pragma once
+
+#include "runtime/exec/Program.h"
+
+namespace graphc {
+
+class Context {
+public:
+  /// `list` is program.main, or program.prepare while loading.
+  Context(const Program &program, const StepList &list);
+  ~Context();
+
+  Status run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options);
+  /// Sizes and offsets for these shapes, without allocating anything.
+  Result<MemoryUse> predict(std::span<const Shape> shapes);
+  const MemoryUse &measured() const { return measured_; }
+  /// What the library chose for library call `library` of the list.
+  std::string implementation(int library) const;
+
+private:
+  // ---- sizes (Resolve.cpp) ----
+  Status checkInputs(std::span<const HostTensor> inputs);
+  bool sameShapes(std::span<const HostTensor> inputs) const;
+  using ShapeOf = std::function<const std::vector<int64_t> &(int input)>;
+  Status bindSymbols(size_t count, const ShapeOf &shapeOf);
+  Status evaluate(std::span<const int> order);
+  Status evaluateLate();
+  Status planMemory();
+  Status resolveShape();
+  Status reserveMemory();
+
+  // ---- addresses ----
+  Status bindParameters(std::span<const HostTensor> inputs, std::span<HostTensor> outputs);
+  Status placeOutput(int output, std::span<HostTensor> outputs);
+  Status allocateHeap(int heap);
+  Result<void *> addressOf(int buffer);
+  Result<int64_t> bytesOf(int buffer) const;
+  Status resolveAddresses();
+  Status resolveSteps(const std::vector<Step> &steps);
+  Status resolveStep(const Step &step);
+  Status resolveStepSizes(const Step &step);
+  Status resolveAllSizes(const std::vector<Step> &steps);
+  Status symbolBound(int symbol, int64_t value, const Step &step);
+  Status checkOperand(const Step &step, const OperandInfo &operand);
+  int64_t valueOf(int expr, int64_t fallback) const { return expr < 0 ? fallback : values_[expr]; }
+
+  // ---- walking (Run.cpp) ----
+  Status walk(const std::vector<Step> &steps, const RunOptions &options);
+  Status placeLate(const Step &step);
+  Status execute(const Step &step, const RunOptions &options);
+  Status runKernel(const Step &step);
+  Status runLibrary(const Step &step);
+  Status runRoutine(const Step &step);
+  Status runCopy(const Step &step);
+  Status runFill(const Step &step);
+  Status runCheck(const Step &step);
+  Status runBind(const Step &step);
+  Status runLoop(const Step &step, const RunOptions &options);
+  Status kernelError(const Step &step, const GraphcErrorCell &cell) const;
+  std::string where(const Step &step) const;
+
+  struct Resolved {
+    int64_t range = 0;
+    int chunks = 1;
+  };
+  struct LibraryState {
+    std::vector<int64_t> geometry;
+    std::shared_ptr<const cpu::LibraryKernel> kernel;
+    std::unique_ptr<cpu::BoundLibrary> bound;
+  };
+  struct alignas(64) Worker {
+    GraphcErrorCell cell{};
+    GraphcKernelContext kernelContext{};
+  };
+
+  const Program &program_;
+  const StepList &list_;
+
+  bool resolved_ = false;           // sizes below belong to shapes_
+  std::vector<int64_t> shapes_;     // sizes of all inputs of the last call, one after the other
+  std::vector<int64_t> symbols_;
+  std::vector<bool> symbolKnown_;
+  std::vector<int64_t> values_;     // of every expression
+  std::vector<int64_t> bounds_;     // of every expression, late symbols at their largest
+
+  ArenaPlanner::Workspace workspace_;
+  std::vector<int64_t> groupBytes_, groupOffsets_;
+  int64_t arenaBytes_ = 0, scratchBytes_ = 0; // needed; scratch per worker
+  AlignedBytes memory_;                       // arena, then scratch of every worker
+  int64_t memoryBytes_ = 0;
+  std::byte *scratch_ = nullptr;
+  AlignedBytes lateScratch_; // when a size known during the call needs more scratch
+  int64_t lateScratchBytes_ = 0;
+  std::vector<AlignedBytes> heap_;
+  std::vector<int64_t> heapBytes_;
+
+  std::vector<std::byte *> inputs_, outputs_; // addresses of the parameters
+  std::vector<int64_t> outputBytes_;
+  std::vector<bool> outputPlaced_;
+  std::span<HostTensor> outputTensors_;
+  bool addressesValid_ = false;
+  std::vector<void *> addresses_;   // by slot
+  std::vector<int64_t> scalars_;
+  std::vector<Resolved> steps_;     // by step id
+  std::vector<LibraryState> libraries_;
+  std::vector<Worker> workers_;
+  std::vector<std::byte> routineScratch_;
+  std::vector<int64_t> sizes_;      // operand sizes and strides of the routine or copy at work
+
+  bool ownsPool_ = false;
+  bool flushDenormals_ = false;
+  bool shareable_ = false; // some step is worth sharing out
+  MemoryUse measured_;
+};
+
+} // namespace graphc

@@ -1,0 +1,147 @@
+// A loaded model: immutable, shared by any number of threads.
+//
+//   auto executable = Executable::load(std::move(plan), options);
+//   std::vector<HostTensor> outputs(1);            // undefined: allocated; defined: written in place
+//   Status status = (*executable)->run(inputs, outputs);
+//
+// A call takes a Context (arena, scratch, error cell) from a free list without a lock, or the caller keeps one.
+#pragma once
+
+#include "runtime/base/HostTensor.h"
+#include "runtime/base/KernelContext.h"
+#include "runtime/devices/cpu/ThreadPool.h"
+#include "runtime/plan/Plan.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace graphc {
+
+/// Bytes of a weight file and whatever keeps them there.
+struct WeightBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// A constant packed earlier, as an artifact stores it.
+struct PackedWeight {
+  int buffer = -1; // whose contents
+  std::string format;
+  std::span<const std::byte> bytes;
+};
+
+enum class LogLevel : uint8_t { Remark, Warning };
+using LogFn = std::function<void(LogLevel, const std::string &)>;
+
+struct LoadOptions {
+  /// One function per Plan.kernels entry, in that order.
+  std::vector<GraphcKernelFn> kernels;
+  /// Keeps the kernels' code (JIT session, shared object) and anything else alive as long as the executable.
+  std::shared_ptr<const void> keepAlive;
+  /// Bytes of Plan.files[i]; when empty the files are mapped from `weightFolder`.
+  std::vector<WeightBytes> weightFiles;
+  std::string weightFolder;
+  bool checkWeightHashes = false;
+  /// Null: every call runs on its caller's thread alone.
+  std::shared_ptr<ThreadPool> pool;
+  /// Work estimated below this is not shared out; README.md has the measurement.
+  double serialCutoffNs = 6000;
+  std::vector<PackedWeight> packedWeights;
+  LogFn log;
+};
+
+/// Called for every command of a profiled run; nested commands carry their top-level command's index.
+class ProfileSink {
+public:
+  virtual ~ProfileSink() = default;
+  virtual void command(int index, const plan::CommandT &command, int64_t startNs, int64_t endNs, int chunks) = 0;
+};
+
+struct RunOptions {
+  const std::atomic<bool> *cancelled = nullptr; // looked at between commands
+  ProfileSink *profile = nullptr;
+  bool flushDenormals = false;
+};
+
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::string> dims; // "3", "n", "2*n + 1"
+  std::string str() const;       // "f32[n, 3, 224, 224]"
+};
+
+struct SymbolInfo {
+  std::string name;
+  int64_t lo, hi, multiple;
+};
+
+struct Signature {
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<SymbolInfo> symbols; // those given by input sizes
+};
+
+/// Bytes a call needs or took. `outputs` counts only what the runtime allocates itself.
+struct MemoryUse {
+  int64_t arena = 0, scratch = 0, outputs = 0, late = 0;
+  int64_t callTotal() const { return arena + scratch + outputs + late; }
+};
+
+struct ExecutableStatistics {
+  int64_t weightBytes = 0;    // mapped or inline constants
+  int64_t preparedBytes = 0;  // results of `prepare` still held
+  int64_t packedBytes = 0;    // constants in the library's layout
+  int64_t contexts = 0;
+  int64_t contextBytes = 0;       // arenas and scratch of all contexts now
+  int64_t contextBytesPeak = 0;
+};
+
+class Context;
+class Program;
+
+class Executable {
+public:
+  static Result<std::shared_ptr<const Executable>> load(std::unique_ptr<plan::PlanT> plan, LoadOptions options);
+  ~Executable();
+  Executable(const Executable &) = delete;
+  Executable &operator=(const Executable &) = delete;
+
+  const Signature &signature() const;
+  const plan::PlanT &plan() const;
+  /// Index of an input or output by name.
+  Result<int> inputIndex(std::string_view name) const;
+  Result<int> outputIndex(std::string_view name) const;
+
+  /// `outputs` has one entry per output; undefined ones are allocated, defined ones must have the right type and shape.
+  /// With an input's bytes shared by no other, the call neither locks nor, after the first, allocates.
+  Status run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options = {}) const;
+
+  /// A context of the caller's own, for loops that want the same arena every time. One call at a time each.
+  Result<std::shared_ptr<Context>> newContext() const;
+  Status run(Context &context, std::span<const HostTensor> inputs, std::span<HostTensor> outputs,
+             const RunOptions &options = {}) const;
+
+  /// What a call with these input shapes will need, without running it. Sizes only known during the call count with
+  /// their bound.
+  Result<MemoryUse> predict(std::span<const Shape> inputShapes) const;
+  /// What the context's last call took.
+  static MemoryUse measured(const Context &context);
+
+  ExecutableStatistics statistics() const;
+
+  /// What the library chose for a command of `main`, at the sizes of the context's last call (static plans: always
+  /// known); empty for commands that are no library call.
+  std::string implementation(int command) const;
+  /// Everything packed so far, by the buffer it came from.
+  std::vector<PackedWeight> packedWeights() const;
+
+private:
+  Executable();
+  friend class Context;
+  std::unique_ptr<Program> program_;
+};
+
+} // namespace graphc

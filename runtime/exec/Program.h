@@ -1,0 +1,123 @@
+// The plan prepared for walking: commands as flat steps whose buffer and scalar lists lie in two shared arrays, memory
+// groups, constants. Private to runtime/exec.
+#pragma once
+
+#include "runtime/devices/cpu/LibraryCall.h"
+#include "runtime/devices/cpu/Routine.h"
+#include "runtime/exec/Executable.h"
+#include "runtime/memory/Account.h"
+#include "runtime/memory/ArenaPlanner.h"
+
+#include <mutex>
+
+namespace graphc {
+
+enum class Place : uint8_t { Constant, Input, Output, Arena, Heap };
+
+struct BufferInfo {
+  DType dtype;
+  std::vector<int> dims;           // expressions
+  int root;                        // itself unless an alias
+  std::vector<int> offsetExprs;    // bytes from the root's start, to be summed
+  Place place;                     // of the root
+  int index = -1;                  // parameter, arena group or heap slot of the root
+  const std::byte *constant = nullptr; // root's address, for Place::Constant
+  int64_t constantBytes = 0;
+  bool late = false;               // size or offset depends on a symbol bound during the call
+};
+
+/// Geometry of one operand: where its sizes come from.
+struct OperandInfo {
+  int buffer = -1;
+  std::vector<int> dims, strides; // strides empty: dense
+  int offset = -1;
+};
+
+struct Step {
+  plan::Action kind = plan::Action::NONE;
+  const plan::CommandT *command = nullptr;
+  int topIndex = 0;  // of the enclosing top-level command
+  int id = 0;        // number over all steps of the list, bodies included
+  bool late = false; // resolved right before it runs
+
+  // Dispatch and Library: addresses in Context::addresses[slot …)
+  int slot = 0, slotCount = 0;
+  int scalar = 0, scalarCount = 0;
+  GraphcKernelFn kernel = nullptr;
+  int rangeExpr = -1, costScaleExpr = -1, scratchExpr = -1;
+  double costNs = 0;
+  int grain = 1;
+  bool serial = false;
+
+  int library = -1; // index into StepList::libraries
+  const cpu::RoutineEntry *routine = nullptr;
+  std::vector<OperandInfo> operands; // Library, Routine, Copy, Fill
+  std::vector<Step> body, otherwise;
+};
+
+/// `prepare` or `main`.
+struct StepList {
+  std::vector<Step> steps;
+  int stepCount = 0;
+  std::vector<int> slotBuffers;  // buffer of every address slot
+  std::vector<int> scalarExprs;
+  std::vector<std::unique_ptr<cpu::LibraryCall>> libraries;
+  std::vector<std::vector<std::pair<int, int>>> inputSlots, outputSlots; // {slot, buffer} fed by each parameter
+
+  ArenaPlanner planner;
+  std::vector<std::vector<int>> groups; // buffers (root first) of every arena group
+  std::vector<std::vector<int>> heaps;  // the same for what is allocated when its size is known
+};
+
+class Program {
+public:
+  Status build(std::unique_ptr<plan::PlanT> plan, LoadOptions options);
+
+  std::unique_ptr<plan::PlanT> plan;
+  LoadOptions options;
+  Signature signature;
+
+  std::vector<BufferInfo> buffers;
+  std::vector<int> earlyExprs, lateExprs;
+  bool hasLate = false, isStatic = false;
+  std::vector<bool> lateSymbol;
+  StepList prepare, main;
+
+  std::vector<WeightBytes> files;
+  std::vector<AlignedBytes> prepared; // by buffer
+  std::vector<int64_t> preparedSize;
+  int64_t weightBytes = 0;
+  std::unique_ptr<cpu::PackingCache> packing;
+  mutable MemoryAccount contextAccount, packedAccount;
+
+  // Free contexts: taken and returned by one atomic exchange each; the list behind the mutex only holds the overflow.
+  static constexpr int kFastContexts = 16;
+  mutable std::atomic<Context *> freeContexts[kFastContexts] = {};
+  mutable std::mutex overflowMutex;
+  mutable std::vector<Context *> overflow;
+  mutable std::atomic<int64_t> contextCount{0};
+
+  int concurrency() const { return options.pool ? options.pool->concurrency() : 1; }
+  void log(LogLevel level, const std::string &message) const {
+    if (options.log)
+      options.log(level, message);
+  }
+  std::string dimsText(int buffer) const;
+
+private:
+  Status buildBuffers();
+  Status loadConstants();
+  Status buildList(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, bool prepareList);
+  Status buildSteps(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, int topIndex,
+                    std::vector<Step> &steps);
+  Status buildLibraries(StepList &list, std::vector<Step> &steps);
+  Status buildArena(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, bool prepareList);
+  Status checkFixedOffsets() const;
+  void buildSignature();
+  Status runPrepare();
+  void releaseUnusedPrepared();
+
+  std::vector<bool> lateExpr_;
+};
+
+} // namespace graphc
