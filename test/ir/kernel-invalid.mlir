@@ -16,7 +16,7 @@ kernel.func @order(%n: index, %x: memref<4xf32>) { kernel.parallel () to () {} }
 
 // -----
 
-// expected-error @+1 {{argument 0 has element type ui8; expected f64 f32 f16 bf16 i64 i32 i16 i8 or i1}}
+// expected-error @+1 {{argument 0 has element type 'ui8'; expected f64 f32 f16 bf16 i64 i32 i16 i8 or i1}}
 kernel.func @element(%x: memref<4xui8>) { kernel.parallel () to () {} }
 
 // -----
@@ -71,7 +71,7 @@ kernel.func @atomic(%x: memref<4xf32>) {
 kernel.func @combiner(%x: memref<4xf32>) {
   %zero = arith.constant 0.0 : f32
   kernel.parallel () to () {
-    // expected-error @+1 {{combiner yields (), expected (f32)}}
+    // expected-error @+1 {{combiner yields (), expected ('f32')}}
     %s = "kernel.reduce"(%zero) ({
     ^bb0(%i: index):
       "kernel.yield"(%zero) : (f32) -> ()
