@@ -1,5 +1,7 @@
 #include "tools/registry/Registry.h"
 
+#include "codegen/common/Passes.h"
+#include "codegen/cpu/Passes.h"
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
@@ -31,6 +33,8 @@ void registerDialects(mlir::DialectRegistry &registry) {
 }
 
 void registerPasses() {
+  codegen::registerGraphcKernelPasses();
+  codegen::cpu::registerGraphcCpuPasses();
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
   mlir::registerPass([] { return createDecomposePass(); });
   registerSimplifyPasses();

@@ -1,0 +1,20 @@
+// Decides how a kernel runs: order of its dims, lanes, tails, tiles.
+#pragma once
+#include "ir/kernel/Kernel.h"
+
+namespace graphc::codegen {
+
+/// What a schedule needs to know of a CPU.
+struct ScheduleTarget {
+  int64_t vectorBytes = 32;
+  /// Masked memory access of 8- and 16-bit elements.
+  bool masksSmallElements = false;
+};
+
+/// Rewrites the domain and marks lanes; sets `#kernel.schedule`. Whoever asks for `getRangeMap` does so afterwards.
+void scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target);
+
+/// Ranges of a scheduled kernel are best cut at multiples of this many units.
+int64_t rangeGrain(kernel::FuncOp kernel);
+
+} // namespace graphc::codegen
