@@ -45,7 +45,7 @@ Operation *Build::inferred(StringRef op, ValueRange operands, ArrayRef<NamedAttr
   bool hasProperties = info->getOpPropertyByteSize() > 0;
   DictionaryAttr dictionary = b.getDictionaryAttr(attrs);
   if (hasProperties) {
-    info->initOpProperties(properties);
+    info->initOpProperties(properties, nullptr);
     LogicalResult set = info->setOpPropertiesFromAttribute(*info, properties, dictionary, [&] { return emitError(loc); });
     assert(succeeded(set) && "attributes of the wrong kind");
     (void)set;
