@@ -11,6 +11,9 @@ namespace graphc {
 /// convolution or pool goes into its pads. Runs while batch_norm is still one op, before `decompose`.
 std::unique_ptr<mlir::Pass> createFoldNormsPass();
 
+/// `graphc-simplify`: folds literals, identities and chains of moves, and merges equal ops. Runs after `decompose`.
+std::unique_ptr<mlir::Pass> createSimplifyPass();
+
 /// Whether the target multiplies this contraction in its own element type.
 using ComputesNatively = std::function<bool(graph::Contraction)>;
 

@@ -118,9 +118,4 @@ std::unique_ptr<Pass> createWidenContractionsPass(ComputesNatively native) {
   return std::make_unique<WidenContractionsPass>(std::move(native));
 }
 
-void registerSimplifyPasses() {
-  registerPass([] { return createFoldNormsPass(); });
-  registerPass([] { return createWidenContractionsPass(); });
-}
-
 } // namespace graphc

@@ -49,8 +49,8 @@ graph.weight @b : tensor<5xf32> "m" at 80 bytes 20
 // CHECK-NEXT: return %[[Y]]
 func.func @matmul(%x: tensor<2x3x5xf32>) -> tensor<2x3x4xf32> {
   %w = graph.get_weight @w : tensor<4x5xf32>
-  %b = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> : tensor<4xf32>
-  %k = graph.constant dense<8.0> : tensor<f32> : tensor<f32>
+  %b = graph.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %k = graph.constant dense<8.0> : tensor<f32>
   %y = graph.matmul %x, %w {transpose_rhs} : (tensor<2x3x5xf32>, tensor<4x5xf32>) -> tensor<2x3x4xf32>
   %s = graph.sub %y, %b : (tensor<2x3x4xf32>, tensor<4xf32>) -> tensor<2x3x4xf32>
   %m = graph.mul %b, %s : (tensor<4xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
@@ -71,8 +71,8 @@ graph.weight @w : tensor<6x3x1x1xf32> "m" at 0 bytes 72
 // CHECK-NEXT: return
 func.func @nothing(%x: tensor<1x3x4x6xf32>, %s: tensor<6x1x1xf32>) -> (tensor<1x6x4x6xf32>, tensor<1x6x4x6xf32>, tensor<1x6x4x6xf32>, tensor<1x6x4x6xf32>) {
   %w = graph.get_weight @w : tensor<6x3x1x1xf32>
-  %k = graph.constant dense<[[[2.0]], [[3.0]], [[4.0]], [[5.0]], [[6.0]], [[7.0]]]> : tensor<6x1x1xf32> : tensor<6x1x1xf32>
-  %h = graph.constant dense<[2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<6xf32> : tensor<6xf32>
+  %k = graph.constant dense<[[[2.0]], [[3.0]], [[4.0]], [[5.0]], [[6.0]], [[7.0]]]> : tensor<6x1x1xf32>
+  %h = graph.constant dense<[2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<6xf32>
   %a = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x3x4x6xf32>, tensor<6x3x1x1xf32>) -> tensor<1x6x4x6xf32>
   %0 = graph.mul %a, %k : (tensor<1x6x4x6xf32>, tensor<6x1x1xf32>) -> tensor<1x6x4x6xf32>
   %b = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x3x4x6xf32>, tensor<6x3x1x1xf32>) -> tensor<1x6x4x6xf32>
