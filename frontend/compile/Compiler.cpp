@@ -1,0 +1,382 @@
+#include "frontend/compile/Compiler.h"
+#include "codegen/cpu/CpuCodegen.h"
+#include "frontend/compile/Phases.h"
+#include "frontend/compile/PlanWriter.h"
+#include "frontend/onnx/Import.h"
+#include "ir/kernel/Kernel.h"
+#include "ir/plan/Plan.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/memory/MappedFile.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+using namespace graphc;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Stopwatch {
+public:
+  double ms() {
+    auto now = std::chrono::steady_clock::now();
+    double elapsed = std::chrono::duration<double, std::milli>(now - start).count();
+    start = now;
+    return elapsed;
+  }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+std::string locationText(Location loc) {
+  std::string text;
+  if (auto file = loc->findInstanceOf<FileLineColLoc>())
+    text = file.getFilename().str() + ":" + std::to_string(file.getLine());
+  if (auto named = loc->findInstanceOf<NameLoc>())
+    text += (text.empty() ? "" : " ") + ("(" + named.getName().str() + ")");
+  return text;
+}
+
+/// Passes report decisions here; one line each.
+class RemarkCollector : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit RemarkCollector(std::vector<CompileDiagnostic> &out) : out(out) {}
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    std::string where = locationText(remark.getLocation());
+    os << (where.empty() ? "" : where + ": ") << remark.getCombinedCategoryName() << " " << remark.getRemarkName() << ": "
+       << remark.getMsg();
+    std::lock_guard lock(mutex);
+    out.push_back({CompileDiagnostic::Remark, Code::Ok, text});
+  }
+
+private:
+  std::vector<CompileDiagnostic> &out;
+  std::mutex mutex; // passes on kernels run in parallel
+};
+
+class Compilation {
+public:
+  Compilation(const std::string &path, const CompileOptions &options, CompileResult &result)
+      : path(path), options(options), result(result) {}
+
+  Status run() {
+    threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    auto parsed = codegen::cpu::CpuTarget::parse(options.cpuLevel);
+    if (!parsed)
+      return error(Code::InvalidOption, "--cpu-level \"", options.cpuLevel,
+                   "\" is not one of v3, v4, v4-bf16, v4-amx, host (a host below v3 has no AVX2 and cannot run kernels)");
+    context_.target = *parsed;
+    context_.fuse = options.fuse;
+    context_.probeGroups = options.probeGroups;
+    result.model.cpuLevel = context_.target.name().str();
+    GRAPHC_RETURN_IF_ERROR(checkPhaseName(options.fromPhase, "--from-phase"));
+    GRAPHC_RETURN_IF_ERROR(checkPhaseName(options.toPhase, "--to-phase"));
+
+    DialectRegistry registry;
+    registry.insert<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect>();
+    codegen::cpu::registerCpuCodegenDialects(registry);
+    MLIRContext mlir(registry, threads > 1 ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+    mlir.loadAllAvailableDialects();
+    ScopedDiagnosticHandler handler(&mlir, [&](mlir::Diagnostic &d) { return collect(d); });
+    if (options.remarks) {
+      remark::RemarkCategories categories;
+      categories.all = ".*";
+      if (failed(remark::enableOptimizationRemarks(mlir, std::make_unique<RemarkCollector>(result.model.remarks),
+                                                   std::make_unique<remark::RemarkEmittingPolicyAll>(), categories)))
+        return error(Code::Internal, "the remark engine cannot be set up");
+    }
+
+    GRAPHC_RETURN_IF_ERROR(readModel(mlir));
+    GRAPHC_RETURN_IF_ERROR(runPhases());
+    if (!options.toPhase.empty() && options.toPhase != phases().back().name)
+      return Status();
+    return makeExecutable();
+  }
+
+private:
+  //===-- input -------------------------------------------------------------------------------------------------===//
+  Status readModel(MLIRContext &mlir) {
+    Stopwatch watch;
+    std::error_code ec;
+    if (!fs::is_regular_file(path, ec))
+      return error(Code::ModelUnreadable, "cannot read \"", path, "\": no such file");
+    folder = fs::path(path).parent_path();
+    if (fs::path(path).extension() == ".mlir") {
+      module = parseSourceFile<ModuleOp>(path, ParserConfig(&mlir));
+      if (!module)
+        return firstError(Code::ModelMalformed, "\"" + path + "\" does not parse");
+      if (auto model = (*module)->getAttrOfType<StringAttr>("graph.model"))
+        if (fs::path(model.str()).is_absolute())
+          folder = fs::path(model.str()).parent_path();
+      if (auto side = (*module)->getAttrOfType<StringAttr>("graph.side")) {
+        auto file = MappedFile::open((fs::path(path).parent_path() / side.str()).string());
+        if (!file.ok())
+          return file.status();
+        sideBytes.assign((const char *)(*file)->bytes().data(), (*file)->bytes().size());
+      }
+    } else {
+      ImportOptions import;
+      for (const std::string &text : options.shapes) {
+        auto shape = parseShapeOption(text);
+        if (!shape.ok())
+          return shape.status();
+        import.shapes.insert(*std::move(shape));
+      }
+      for (const auto &[name, tensor] : options.constantInputs) {
+        auto copy = tensor.clone();
+        if (!copy.ok())
+          return copy.status();
+        import.constantInputs.emplace(name, *std::move(copy));
+      }
+      ImportResult imported = importOnnx(path, import, mlir, [&](const ImportDiagnostic &d) {
+        if (d.code == Code::Ok)
+          result.model.remarks.push_back({CompileDiagnostic::Remark, Code::Ok, d.message});
+        else
+          result.diagnostics.push_back({CompileDiagnostic::Error, d.code, d.message});
+      });
+      result.valueInputs = imported.valueInputs;
+      if (!imported.module)
+        return firstError(Code::ModelMalformed, "\"" + path + "\" cannot be imported");
+      module = std::move(imported.module);
+      sideBytes = std::move(imported.sideBytes);
+    }
+    result.model.times.push_back({"import", watch.ms()});
+    return Status();
+  }
+
+  //===-- phases ------------------------------------------------------------------------------------------------===//
+  static Status checkPhaseName(const std::string &name, const char *option) {
+    if (name.empty())
+      return Status();
+    std::string known;
+    for (const Phase &phase : phases()) {
+      if (phase.name == name)
+        return Status();
+      known += (known.empty() ? "" : ", ") + phase.name.str();
+    }
+    return error(Code::InvalidOption, option, " \"", name, "\" is not a phase; these are: ", known);
+  }
+
+  Status runPhases() {
+    bool skip = !options.fromPhase.empty();
+    for (auto [number, phase] : llvm::enumerate(phases())) {
+      if (skip) {
+        // The file is this phase's result.
+        skip = phase.name != options.fromPhase;
+        continue;
+      }
+      Stopwatch watch;
+      // What a reproducer would hold; a clone costs less than text and is dropped when all goes well.
+      OwningOpRef<ModuleOp> before = module->clone();
+      PassManager pm(module->getContext());
+      if (!options.printIrAfter.empty())
+        pm.enableIRPrinting([](Pass *, Operation *) { return false; },
+                            [&](Pass *pass, Operation *) { return pass && pass->getArgument() == options.printIrAfter; },
+                            /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/false);
+      phase.build(pm, context_);
+      size_t errorsBefore = result.diagnostics.size();
+      if (failed(pm.run(*module)))
+        return result.diagnostics.size() > errorsBefore
+                   ? firstError(Code::CompileFailed, "phase " + phase.name.str() + " failed")
+                   : ourFault(phase, *before, "failed without a reason");
+      if (failed(phase.contract(*module)))
+        return ourFault(phase, *before, "did not keep its promise");
+      result.model.times.push_back({phase.name.str(), watch.ms()});
+      if (options.printIrAfter == phase.name) {
+        llvm::errs() << "// IR after phase " << phase.name << "\n";
+        module->print(llvm::errs());
+      }
+      if (options.keepPhaseText || !options.dumpPhasesDir.empty())
+        GRAPHC_RETURN_IF_ERROR(keepPhase(number, phase));
+      if (options.toPhase == phase.name)
+        break;
+    }
+    return Status();
+  }
+
+  std::string phaseText() { return textOf(*module); }
+  static std::string textOf(ModuleOp op) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    op->print(os, OpPrintingFlags().enableDebugInfo(true, /*prettyForm=*/false));
+    return text;
+  }
+
+  Status keepPhase(size_t number, const Phase &phase) {
+    if (options.keepPhaseText)
+      result.model.phases.push_back({phase.name.str(), phaseText()});
+    if (options.dumpPhasesDir.empty())
+      return Status();
+    std::error_code ec;
+    fs::create_directories(options.dumpPhasesDir, ec);
+    auto *mlir = module->getContext();
+    auto previous = (*module)->getAttr("graph.model");
+    (*module)->setAttr("graph.model", StringAttr::get(mlir, fs::absolute(modelPath()).string()));
+    if (!sideBytes.empty()) {
+      (*module)->setAttr("graph.side", StringAttr::get(mlir, "side.bin"));
+      GRAPHC_RETURN_IF_ERROR(writeFile(fs::path(options.dumpPhasesDir) / "side.bin", sideBytes));
+    }
+    std::string file = (number < 10 ? "0" : "") + std::to_string(number) + "-" + phase.name.str() + ".mlir";
+    Status status = writeFile(fs::path(options.dumpPhasesDir) / file, phaseText() + "\n");
+    if (previous)
+      (*module)->setAttr("graph.model", previous);
+    (*module)->removeAttr("graph.side");
+    return status;
+  }
+  std::string modelPath() {
+    auto model = (*module)->getAttrOfType<StringAttr>("graph.model");
+    return model ? model.str() : path;
+  }
+  static Status writeFile(const fs::path &file, const std::string &bytes) {
+    std::ofstream out(file, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), bytes.size());
+    out.close();
+    if (!out)
+      return error(Code::FileSystem, "cannot write \"", file.string(), "\"");
+    return Status();
+  }
+
+  Status ourFault(const Phase &phase, ModuleOp before, const char *what) {
+    std::string file = "graphc-reproducer-" + phase.name.str() + ".mlir";
+    std::string details;
+    for (const CompileDiagnostic &d : result.diagnostics)
+      details += "\n  " + d.message;
+    size_t index = &phase - phases().data();
+    std::string from = index ? phases()[index - 1].name.str() : "";
+    Status written = writeFile(file, textOf(before));
+    return error(Code::Internal, "phase ", phase.name.str(), " ", what, details,
+                 written.ok() ? "\n  reproducer: graphc run " + file + " --from-phase " + from : "");
+  }
+
+  //===-- output ------------------------------------------------------------------------------------------------===//
+  Status makeExecutable() {
+    Stopwatch watch;
+    codegen::cpu::CompileOptions codegenOptions;
+    codegenOptions.threads = threads;
+    codegenOptions.keepText = options.keepKernelText;
+    auto kernels = codegen::cpu::compileKernels(*module, context_.target, codegenOptions);
+    if (failed(kernels))
+      return firstError(Code::Internal, "code generation failed");
+    result.model.times.push_back({"codegen", watch.ms()});
+
+    auto plan = writePlan(*module);
+    if (failed(plan))
+      return firstError(Code::Internal, "the plan cannot be written");
+    if (auto missing = context_.target.missingOnHost())
+      return error(Code::DeviceUnavailable, "this machine cannot run level ", context_.target.name().str(), ": ", *missing);
+
+    LoadOptions load;
+    auto jit = codegen::cpu::JitKernels::create();
+    if (!jit)
+      return error(Code::Internal, "the JIT cannot start: ", llvm::toString(jit.takeError()));
+    std::shared_ptr<codegen::cpu::JitKernels> session = std::move(*jit);
+    for (auto &kernel : *kernels) {
+      auto function = session->add(kernel.name, kernel.object);
+      if (!function)
+        return error(Code::Internal, "kernel ", kernel.name, " does not link: ", llvm::toString(function.takeError()));
+      load.kernels.push_back(*function);
+    }
+    if (options.keepKernelText)
+      for (auto [compiled, entry] : llvm::zip(*kernels, (*plan)->kernels))
+        result.model.kernels.push_back({compiled.name, compiled.llvmIr, compiled.assembly, entry->source_ops});
+    load.keepAlive = session;
+    result.model.times.push_back({"link", watch.ms()});
+
+    auto side = std::make_shared<std::string>(std::move(sideBytes));
+    for (auto &file : (*plan)->files) {
+      if (file->path == kSideFile) {
+        load.weightFiles.push_back({std::as_bytes(std::span(side->data(), side->size())), side});
+        continue;
+      }
+      auto mapped = MappedFile::open((folder / file->path).string());
+      if (!mapped.ok())
+        return mapped.status();
+      load.weightFiles.push_back({(*mapped)->bytes(), *mapped});
+    }
+    if (threads > 1) {
+      SpinPoolOptions pool;
+      pool.threads = threads;
+      load.pool = std::make_shared<SpinPool>(pool);
+    }
+    load.log = [this](LogLevel level, const std::string &text) {
+      result.model.remarks.push_back(
+          {level == LogLevel::Warning ? CompileDiagnostic::Warning : CompileDiagnostic::Remark, Code::Ok, text});
+    };
+    auto executable = Executable::load(std::move(*plan), std::move(load));
+    if (!executable.ok())
+      return executable.status();
+    result.model.executable = *executable;
+    result.model.times.push_back({"load", watch.ms()});
+    return Status();
+  }
+
+  //===-- diagnostics -------------------------------------------------------------------------------------------===//
+  LogicalResult collect(mlir::Diagnostic &d) {
+    std::string where = locationText(d.getLocation());
+    std::string message = (where.empty() ? "" : where + ": ") + d.str();
+    auto severity = d.getSeverity() == DiagnosticSeverity::Error     ? CompileDiagnostic::Error
+                    : d.getSeverity() == DiagnosticSeverity::Warning ? CompileDiagnostic::Warning
+                    : d.getSeverity() == DiagnosticSeverity::Note    ? CompileDiagnostic::Note
+                                                                     : CompileDiagnostic::Remark;
+    result.diagnostics.push_back({severity, Code::CompileFailed, message});
+    return success();
+  }
+  /// The errors so far as one status: the first one's code, all their messages.
+  Status firstError(Code otherwise, const std::string &summary) {
+    const CompileDiagnostic *first = nullptr;
+    std::string text;
+    for (const CompileDiagnostic &d : result.diagnostics)
+      if (d.severity == CompileDiagnostic::Error) {
+        if (!first)
+          first = &d;
+        text += (text.empty() ? "" : "\n  ") + d.message;
+      }
+    if (!first)
+      return error(otherwise, summary);
+    Code code = first->code == Code::CompileFailed ? otherwise : first->code;
+    return error(code, text);
+  }
+
+  const std::string &path;
+  const CompileOptions &options;
+  CompileResult &result;
+  unsigned threads = 1;
+  PhaseContext context_;
+  OwningOpRef<ModuleOp> module;
+  std::string sideBytes;
+  fs::path folder;
+};
+} // namespace
+
+CompileResult graphc::compileFile(const std::string &path, const CompileOptions &options) {
+  CompileResult result;
+  result.status = Compilation(path, options, result).run();
+  return result;
+}
+
+std::vector<PhaseInfo> graphc::phaseList() {
+  std::vector<PhaseInfo> list;
+  for (const Phase &phase : phases())
+    list.push_back({phase.name.str(), phase.does.str()});
+  return list;
+}
+
+double CompiledModel::compileMs() const {
+  double total = 0;
+  for (const PhaseTime &time : times)
+    total += time.ms;
+  return total;
+}

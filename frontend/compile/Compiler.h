@@ -1,0 +1,77 @@
+// From a model file to a loaded executable. No MLIR in this header.
+#pragma once
+#include "runtime/base/HostTensor.h"
+#include "runtime/exec/Executable.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace graphc {
+
+struct CompileOptions {
+  std::string cpuLevel = "host"; // v3, v4, v4-bf16, v4-amx, host
+  int threads = 0;               // of the executable and of compilation; 0: as many as the process may use
+  std::vector<std::string> shapes; // "NAME=[1..64]x3x?x224"
+  /// Values of inputs that sizes depend on, by name (see CompiledModel::valueInputs).
+  std::map<std::string, HostTensor> constantInputs;
+
+  bool fuse = true;           // false: one group per op, for `verify`
+  bool probeGroups = false;      // every group's results become outputs named "probe:…"
+  bool strict = false;        // what would be one line of warning is an error
+  std::string dumpPhasesDir;  // numbered .mlir files
+  std::string fromPhase;      // the module in a .mlir file is the result of this phase
+  std::string toPhase;        // stop after this phase
+  std::string printIrAfter;   // pass or phase name; printed on stderr
+  bool keepKernelText = false; // fill KernelText
+  bool keepPhaseText = false;  // fill CompiledModel::phases
+  bool remarks = false;        // fill CompiledModel::remarks
+};
+
+/// A problem or a warning of the compiler, ready to print.
+struct CompileDiagnostic {
+  enum Severity { Error, Warning, Remark, Note } severity = Error;
+  Code code = Code::CompileFailed;
+  std::string message;
+};
+
+struct KernelText {
+  std::string name, llvmIr, assembly;
+  std::vector<std::string> sourceOps;
+};
+
+struct PhaseTime {
+  std::string name;
+  double ms = 0;
+};
+
+struct CompiledModel {
+  /// Null when compilation stopped at `toPhase`.
+  std::shared_ptr<const Executable> executable;
+  std::vector<PhaseTime> times; // phases, then "codegen", "link", "load"
+  std::vector<KernelText> kernels;
+  std::vector<std::pair<std::string, std::string>> phases; // name, IR
+  std::vector<CompileDiagnostic> remarks;
+  std::string cpuLevel;
+  double compileMs() const;
+};
+
+struct CompileResult {
+  Status status;
+  CompiledModel model;
+  std::vector<CompileDiagnostic> diagnostics;
+  /// Inputs whose values the model's sizes depend on: compile again with them in `constantInputs`.
+  std::vector<std::string> valueInputs;
+};
+
+/// `path`: .onnx, or .mlir of any phase.
+CompileResult compileFile(const std::string &path, const CompileOptions &options = {});
+
+/// Phases in order, with what each does: for `--help` and `inspect`.
+struct PhaseInfo {
+  std::string name, does;
+};
+std::vector<PhaseInfo> phaseList();
+
+} // namespace graphc

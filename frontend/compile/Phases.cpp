@@ -1,0 +1,118 @@
+#include "frontend/compile/Phases.h"
+#include "codegen/common/Passes.h"
+#include "ir/kernel/Kernel.h"
+#include "ir/plan/Plan.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/decompose/Decompose.h"
+#include "passes/fuse/Fuse.h"
+#include "passes/kernels/Kernels.h"
+#include "passes/layout/Layout.h"
+#include "passes/plan/PlaceBuffers.h"
+#include "passes/simplify/Simplify.h"
+
+using namespace mlir;
+using namespace graphc;
+
+namespace {
+
+/// Every op of every function satisfies `allowed`.
+LogicalResult onlyOps(ModuleOp module, llvm::function_ref<bool(Operation *)> allowed, StringRef promise) {
+  LogicalResult result = success();
+  for (auto func : module.getOps<func::FuncOp>())
+    func.walk([&](Operation *op) {
+      if (op == func || isa<func::ReturnOp>(op) || allowed(op))
+        return;
+      op->emitError() << "breaks a contract: " << promise;
+      result = failure();
+    });
+  return result;
+}
+
+LogicalResult imported(ModuleOp module) {
+  return onlyOps(module, [](Operation *op) { return !isa<UnknownLoc>(op->getLoc()); }, "every op has a location");
+}
+LogicalResult anything(ModuleOp) { return success(); }
+LogicalResult decomposed(ModuleOp module) {
+  return onlyOps(module, [](Operation *op) { return !isa<graph::Composite>(op); }, "no composite is left");
+}
+LogicalResult selected(ModuleOp module) {
+  return onlyOps(module, [](Operation *op) { return !isa<graph::Contraction>(op) || op->hasAttr("by"); },
+                 "every contraction is decided");
+}
+LogicalResult fused(ModuleOp module) {
+  return onlyOps(
+      module,
+      [](Operation *op) {
+        return isa<graph::GroupOp, graph::ConstantOp, graph::GetWeightOp, graph::AssumeEqualOp>(op) ||
+               isa<graph::GroupOp>(op->getParentOp());
+      },
+      "every op is in a group");
+}
+LogicalResult outlined(ModuleOp module) {
+  return onlyOps(
+      module,
+      [](Operation *op) {
+        return isa<plan::PlanDialect>(op->getDialect()) || isa<graph::ConstantOp, graph::GetWeightOp>(op);
+      },
+      "only plan commands, literals and weights are left");
+}
+LogicalResult placed(ModuleOp module) {
+  return onlyOps(
+      module,
+      [](Operation *op) {
+        return op->hasAttr("place") || op->getNumResults() == 0 ||
+               isa<plan::ViewOp, graph::ConstantOp, graph::GetWeightOp>(op);
+      },
+      "every result has a place");
+}
+
+void simplifyWith(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+const Phase table[] = {
+    {"import", "trace, ONNX or parse; sizes become symbols", [](OpPassManager &, const PhaseContext &) {}, imported},
+    {"raise", "recognise what exporters spell out",
+     [](OpPassManager &pm, const PhaseContext &) {
+       simplifyWith(pm);
+       pm.addPass(createFoldNormsPass());
+     },
+     anything},
+    {"decompose", "composites become primitives by formula",
+     [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDecomposePass()); }, decomposed},
+    {"simplify", "canonicalise, fold, share common expressions",
+     [](OpPassManager &pm, const PhaseContext &) {
+       pm.addPass(createWidenContractionsPass());
+       simplifyWith(pm);
+     },
+     anything},
+    {"layout", "channels last through convolution networks",
+     [](OpPassManager &pm, const PhaseContext &) {
+       pm.addPass(createLayoutPass());
+       simplifyWith(pm);
+     },
+     anything},
+    {"select", "library or generated kernel, for each contraction",
+     [](OpPassManager &pm, const PhaseContext &) { pm.addNestedPass<func::FuncOp>(createSelectPass()); }, selected},
+    {"fuse", "group ops into kernels and library calls",
+     [](OpPassManager &pm, const PhaseContext &context) {
+       pm.addNestedPass<func::FuncOp>(createFusePass(/*unfused=*/!context.fuse));
+       if (context.probeGroups)
+         pm.addNestedPass<func::FuncOp>(createProbeGroupsPass());
+     },
+     fused},
+    {"kernels", "groups become scheduled loops and plan commands",
+     [](OpPassManager &pm, const PhaseContext &context) {
+       pm.addPass(createKernelsPass());
+       codegen::KernelScheduleOptions schedule;
+       schedule.vectorBytes = context.target.vectorBytes();
+       pm.addPass(codegen::createKernelSchedule(schedule));
+     },
+     outlined},
+    {"plan", "where results live",
+     [](OpPassManager &pm, const PhaseContext &) { pm.addNestedPass<func::FuncOp>(createPlaceBuffersPass()); }, placed},
+};
+} // namespace
+
+ArrayRef<Phase> graphc::phases() { return table; }

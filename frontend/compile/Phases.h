@@ -1,0 +1,25 @@
+// The journey of a module as one table: each phase builds passes, and promises what the IR looks like afterwards.
+#pragma once
+#include "codegen/cpu/CpuTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace graphc {
+
+struct PhaseContext {
+  codegen::cpu::CpuTarget target;
+  bool fuse = true;
+  bool probeGroups = false;
+};
+
+struct Phase {
+  llvm::StringRef name;
+  llvm::StringRef does;
+  void (*build)(mlir::OpPassManager &, const PhaseContext &);
+  /// Verifies the promise; emits what is wrong.
+  llvm::LogicalResult (*contract)(mlir::ModuleOp);
+};
+
+llvm::ArrayRef<Phase> phases();
+
+} // namespace graphc

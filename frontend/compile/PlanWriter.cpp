@@ -1,0 +1,534 @@
+#include "frontend/compile/PlanWriter.h"
+#include "ir/kernel/Kernel.h"
+#include "passes/fuse/StridedView.h"
+#include "passes/plan/PlaceBuffers.h"
+
+using namespace mlir;
+using namespace graphc;
+using graphc::graph::constantSize;
+using graphc::graph::DimsAttr;
+using graphc::graph::dimsOf;
+
+namespace {
+
+plan::DType planDType(Type type) {
+  if (type.isF64())
+    return plan::DType::F64;
+  if (type.isF32())
+    return plan::DType::F32;
+  if (type.isF16())
+    return plan::DType::F16;
+  if (type.isBF16())
+    return plan::DType::BF16;
+  bool uns = type.isUnsignedInteger();
+  switch (cast<IntegerType>(type).getWidth()) {
+  case 64:
+    return uns ? plan::DType::U64 : plan::DType::I64;
+  case 32:
+    return uns ? plan::DType::U32 : plan::DType::I32;
+  case 16:
+    return uns ? plan::DType::U16 : plan::DType::I16;
+  case 8:
+    return uns ? plan::DType::U8 : plan::DType::I8;
+  default:
+    return plan::DType::Bool;
+  }
+}
+
+std::string nameOf(Location loc) {
+  auto named = loc->findInstanceOf<NameLoc>();
+  return named ? named.getName().str() : "";
+}
+std::string textOf(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  std::string name = nameOf(loc);
+  if (!file)
+    return name;
+  std::string text = file.getFilename().str() + ":" + std::to_string(file.getLine());
+  return name.empty() ? text : text + " (" + name + ")";
+}
+
+class PlanWriter {
+public:
+  explicit PlanWriter(ModuleOp module) : module(module), ctx(module.getContext()), plan(std::make_unique<plan::PlanT>()) {}
+
+  FailureOr<std::unique_ptr<plan::PlanT>> write() {
+    auto func = module.lookupSymbol<func::FuncOp>("main");
+    if (!func)
+      return module.emitError("has no function @main"), failure();
+    plan->version = plan::kPlanVersion;
+    plan->producer = "graphc";
+    if (auto model = module->getAttrOfType<StringAttr>("graph.model"))
+      plan->model = model.str();
+    for (auto kernel : module.getOps<kernel::FuncOp>()) {
+      kernels[kernel.getSymName()] = {(int)plan->kernels.size(), kernel};
+      auto entry = std::make_unique<plan::KernelT>();
+      entry->symbol = kernel.getSymName().str();
+      if (auto sources = kernel.getSources())
+        for (Attribute source : *sources)
+          entry->source_ops.push_back(cast<StringAttr>(source).str());
+      plan->kernels.push_back(std::move(entry));
+    }
+    if (failed(writeParameters(func)))
+      return failure();
+    Block &block = func.getBody().front();
+    for (Operation &op : block.without_terminator())
+      if (failed(writeOp(&op)))
+        return failure();
+    writeReturns(func, block.getTerminator());
+    return std::move(plan);
+  }
+
+private:
+  //===-- sizes -------------------------------------------------------------------------------------------------===//
+  int expr(AffineExpr e) {
+    if (auto it = exprs.find(e); it != exprs.end())
+      return it->second;
+    plan::Expr node;
+    if (auto c = dyn_cast<AffineConstantExpr>(e)) {
+      node = plan::Expr(plan::ExprOp::Const, 0, 0, c.getValue());
+    } else if (auto s = dyn_cast<AffineSymbolExpr>(e)) {
+      node = plan::Expr(plan::ExprOp::Symbol, symbol(s.getPosition()), 0, 0);
+    } else {
+      auto binary = cast<AffineBinaryOpExpr>(e);
+      plan::ExprOp op = e.getKind() == AffineExprKind::Add        ? plan::ExprOp::Add
+                        : e.getKind() == AffineExprKind::Mul      ? plan::ExprOp::Mul
+                        : e.getKind() == AffineExprKind::FloorDiv ? plan::ExprOp::FloorDiv
+                        : e.getKind() == AffineExprKind::CeilDiv  ? plan::ExprOp::CeilDiv
+                                                                  : plan::ExprOp::Mod;
+      int a = expr(binary.getLHS()), b = expr(binary.getRHS());
+      node = plan::Expr(op, a, b, 0);
+    }
+    plan->exprs.push_back(node);
+    return exprs[e] = plan->exprs.size() - 1;
+  }
+  std::vector<int> exprList(ArrayRef<AffineExpr> list) {
+    std::vector<int> ids;
+    for (AffineExpr e : list)
+      ids.push_back(expr(e));
+    return ids;
+  }
+  int symbol(unsigned id) {
+    auto [it, inserted] = symbols.try_emplace(id, plan->symbols.size());
+    if (inserted) {
+      auto entry = std::make_unique<plan::SymbolT>();
+      entry->name = ctx->getOrLoadDialect<graph::GraphDialect>()->symbolName(id);
+      plan->symbols.push_back(std::move(entry));
+    }
+    return it->second;
+  }
+  /// bytes of `elements` elements
+  int byteExpr(AffineExpr elements, Type type) {
+    int64_t size = std::max(1u, cast<RankedTensorType>(type).getElementTypeBitWidth() / 8);
+    return expr(graph::simplify(elements * size));
+  }
+
+  //===-- buffers -----------------------------------------------------------------------------------------------===//
+  plan::BufferT &addBuffer(Value value, plan::BufferKind kind, int index = -1) {
+    auto buffer = std::make_unique<plan::BufferT>();
+    auto type = cast<RankedTensorType>(value.getType());
+    buffer->name = nameOf(value.getLoc());
+    buffer->dtype = planDType(type.getElementType());
+    buffer->dims = exprList(dimsOf(type));
+    buffer->kind = kind;
+    buffer->index = index;
+    buffers[value] = plan->buffers.size();
+    plan->buffers.push_back(std::move(buffer));
+    return *plan->buffers.back();
+  }
+  int buffer(Value v) {
+    assert(buffers.count(v) && "a value is defined before it is used");
+    return buffers.lookup(v);
+  }
+  int fileIndex(StringRef path) {
+    for (auto [i, file] : llvm::enumerate(plan->files))
+      if (file->path == path)
+        return i;
+    auto file = std::make_unique<plan::WeightFileT>();
+    file->path = path.str();
+    plan->files.push_back(std::move(file));
+    return plan->files.size() - 1;
+  }
+
+  LogicalResult writeParameters(func::FuncOp func) {
+    auto ranges = func->getAttrOfType<DictionaryAttr>("symbols");
+    for (auto [i, arg] : llvm::enumerate(func.getArguments())) {
+      auto name = func.getArgAttrOfType<StringAttr>(i, "graph.name");
+      for (auto [d, dim] : llvm::enumerate(dimsOf(arg.getType()))) {
+        auto s = dyn_cast<AffineSymbolExpr>(dim);
+        if (!s)
+          continue;
+        auto &entry = *plan->symbols[symbol(s.getPosition())];
+        if (entry.input < 0) {
+          entry.input = i;
+          entry.dim = d;
+        }
+        auto range = ranges ? dyn_cast_or_null<DictionaryAttr>(ranges.get(entry.name)) : DictionaryAttr();
+        auto bound = [&](StringRef key, int64_t otherwise) {
+          auto attr = range ? range.getAs<IntegerAttr>(key) : IntegerAttr();
+          return attr ? attr.getInt() : otherwise;
+        };
+        entry.lo = bound("lo", entry.lo);
+        entry.hi = bound("hi", entry.hi);
+        entry.multiple = bound("multiple", entry.multiple);
+      }
+      addBuffer(arg, plan::BufferKind::Input, i).name = name ? name.str() : "arg" + std::to_string(i);
+      auto param = std::make_unique<plan::ParamT>();
+      param->name = plan->buffers.back()->name;
+      param->buffer = plan->buffers.size() - 1;
+      plan->inputs.push_back(std::move(param));
+    }
+    for (auto arg : func.getArguments())
+      for (AffineExpr dim : dimsOf(arg.getType())) {
+        LogicalResult known = success();
+        dim.walk([&](AffineExpr e) {
+          if (auto s = dyn_cast<AffineSymbolExpr>(e); s && plan->symbols[symbol(s.getPosition())]->input < 0)
+            known = failure();
+        });
+        if (failed(known))
+          return func.emitError() << "size " << graph::toString(dim) << " of an input uses a symbol that no input has as a size of its own";
+      }
+    plan->outputs.resize(func.getNumResults());
+    for (unsigned i = 0; i < func.getNumResults(); ++i) {
+      auto name = func.getResultAttrOfType<StringAttr>(i, "graph.name");
+      plan->outputs[i] = std::make_unique<plan::ParamT>();
+      plan->outputs[i]->name = name ? name.str() : "result" + std::to_string(i);
+    }
+    return success();
+  }
+
+  /// Buffers of an op's results as `place` says.
+  void placeResults(Operation *op) {
+    auto places = op->getAttrOfType<ArrayAttr>("place");
+    assert(places && "the plan phase places every result");
+    for (OpResult result : op->getResults()) {
+      StringRef place = cast<StringAttr>(places[result.getResultNumber()]).getValue();
+      unsigned number = 0;
+      if (place.consume_front("output ") && !place.getAsInteger(10, number)) {
+        addBuffer(result, plan::BufferKind::Output, number);
+        plan->outputs[number]->buffer = plan->buffers.size() - 1;
+      } else if (place.consume_front("inplace ") && !place.getAsInteger(10, number)) {
+        addBuffer(result, plan::BufferKind::Alias).alias_of = buffer(op->getOperand(number));
+      } else if (place == "prepared") {
+        addBuffer(result, plan::BufferKind::Prepared);
+      } else {
+        addBuffer(result, plan::BufferKind::Temp);
+      }
+    }
+  }
+
+  //===-- commands ----------------------------------------------------------------------------------------------===//
+  template <typename Action>
+  plan::CommandT &addCommand(Operation *op, Action action, std::vector<int> reads, std::vector<int> writes) {
+    auto command = std::make_unique<plan::CommandT>();
+    command->name = nameOf(op->getLoc());
+    if (command->name.empty())
+      command->name = op->getName().stripDialect().str();
+    command->location = textOf(op->getLoc());
+    command->reads = std::move(reads);
+    command->writes = std::move(writes);
+    command->action.Set(std::move(action));
+    auto &list = op->hasAttr("prepare") ? plan->prepare : plan->main;
+    list.push_back(std::move(command));
+    return *list.back();
+  }
+  std::vector<int> bufferList(ValueRange values) {
+    std::vector<int> ids;
+    for (Value v : values)
+      ids.push_back(buffer(v));
+    return ids;
+  }
+  std::unique_ptr<plan::OperandT> denseOperand(Value v) {
+    auto operand = std::make_unique<plan::OperandT>();
+    operand->buffer = buffer(v);
+    // Stated: an output's buffer may be declared with the shape that a view gives it.
+    operand->dims = exprList(dimsOf(v.getType()));
+    return operand;
+  }
+  std::unique_ptr<plan::OperandT> absentOperand() { return std::make_unique<plan::OperandT>(); }
+
+  LogicalResult writeOp(Operation *op) {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](graph::ConstantOp o) { return writeConstant(o); })
+        .Case([&](graph::GetWeightOp o) { return writeWeight(o); })
+        .Case([&](plan::DispatchOp o) { return writeDispatch(o); })
+        .Case([&](plan::LibraryOp o) { return writeLibrary(o); })
+        .Case([&](plan::RoutineCallOp o) { return writeRoutine(o); })
+        .Case([&](plan::ViewOp o) {
+          auto &entry = addBuffer(o.getResult(), plan::BufferKind::Alias);
+          entry.alias_of = buffer(o.getX());
+          AffineExpr offset = o.getOffset().getDims()[0];
+          if (!graph::isSize(offset, 0)) {
+            int bytes = byteExpr(offset, o.getType());
+            plan->buffers[buffers.lookup(o.getResult())]->alias_offset = bytes;
+          }
+          return success();
+        })
+        .Case([&](plan::ConcatOp o) { return writeConcat(o); })
+        .Case([&](plan::CheckOp o) {
+          auto sizes = o.getSizes().getDims();
+          for (unsigned i = 1; i < sizes.size(); ++i) {
+            plan::CheckT check;
+            check.relation = plan::Relation::Eq;
+            check.a = expr(sizes[0]);
+            check.b = expr(sizes[i]);
+            check.message = o.getMessage().str();
+            addCommand(o, std::move(check), {}, {});
+          }
+          return success();
+        })
+        .Default([](Operation *op) {
+          return op->emitOpError() << "is no plan command: the phases `fuse` and `kernels` leave none of these";
+        });
+  }
+
+  LogicalResult writeConstant(graph::ConstantOp op) {
+    auto elements = cast<DenseElementsAttr>(op.getValue());
+    auto &entry = addBuffer(op.getResult(), plan::BufferKind::Weight);
+    entry.weight = std::make_unique<plan::WeightDataT>();
+    auto &bytes = entry.weight->inline_bytes;
+    Type type = elements.getElementType();
+    unsigned width = type.getIntOrFloatBitWidth();
+    int64_t count = elements.getNumElements();
+    if (width == 1) {
+      for (bool b : elements.getValues<bool>())
+        bytes.push_back(b);
+    } else {
+      ArrayRef<char> raw = elements.getRawData();
+      bool splat = elements.isSplat();
+      for (int64_t i = 0; i < (splat ? count : 1); ++i)
+        bytes.insert(bytes.end(), raw.begin(), raw.end());
+    }
+    entry.weight->bytes = bytes.size();
+    return success();
+  }
+  LogicalResult writeWeight(graph::GetWeightOp op) {
+    auto weight = module.lookupSymbol<graph::WeightOp>(op.getWeight());
+    if (!weight)
+      return op.emitOpError() << "refers to @" << op.getWeight() << ", which is not defined";
+    auto &entry = addBuffer(op.getResult(), plan::BufferKind::Weight);
+    entry.name = op.getWeight().str();
+    entry.weight = std::make_unique<plan::WeightDataT>();
+    entry.weight->file = fileIndex(weight.getFile());
+    entry.weight->offset = weight.getOffset();
+    entry.weight->bytes = weight.getBytes();
+    entry.weight->hash = weight.getHash();
+    return success();
+  }
+
+  LogicalResult writeDispatch(plan::DispatchOp op) {
+    auto it = kernels.find(op.getKernel());
+    if (it == kernels.end())
+      return op.emitOpError() << "calls @" << op.getKernel() << ", which is not defined";
+    placeResults(op);
+    auto [index, func] = it->second;
+    plan::DispatchT dispatch;
+    dispatch.kernel = index;
+    dispatch.buffers = bufferList(op.getInputs());
+    for (Value v : op.getResults())
+      dispatch.buffers.push_back(buffer(v));
+    dispatch.scalars = exprList(op.getScalars().getDims());
+    // The range is over the kernel's scalars; ours are expressions.
+    AffineMap range = func.getRangeMap();
+    SmallVector<AffineExpr> scalars = llvm::to_vector(op.getScalars().getDims());
+    dispatch.range = expr(graph::simplify(range.getResult(0).replaceSymbols(scalars)));
+    dispatch.cost_ns = op.getCost().convertToDouble();
+    if (auto sites = op.getSites())
+      for (Attribute site : *sites) {
+        auto entry = std::make_unique<plan::SiteT>();
+        entry->name = cast<StringAttr>(site).str();
+        entry->location = textOf(op.getLoc());
+        dispatch.sites.push_back(std::move(entry));
+      }
+    addCommand(op, std::move(dispatch), bufferList(op.getInputs()), bufferList(op.getResults()));
+    return success();
+  }
+
+  std::unique_ptr<plan::OperandT> stridedOperand(Value v, plan::StridedAttr view) {
+    auto operand = std::make_unique<plan::OperandT>();
+    operand->buffer = buffer(v);
+    auto dims = view.getDims().getDims(), strides = view.getStrides().getDims();
+    operand->dims = exprList(dims);
+    auto dense = denseStrides(dims, ctx);
+    bool isDense = true;
+    for (auto [d, s, e] : llvm::zip(dims, strides, dense))
+      isDense &= s == e || graph::isSize(d, 1);
+    if (!isDense)
+      operand->strides = exprList(strides);
+    AffineExpr offset = view.getOffset().getDims()[0];
+    if (!graph::isSize(offset, 0))
+      operand->offset = expr(offset);
+    return operand;
+  }
+
+  static std::optional<plan::PostOpKind> postOpKind(StringRef kind) {
+    return llvm::StringSwitch<std::optional<plan::PostOpKind>>(kind)
+        .Case("relu", plan::PostOpKind::Relu)
+        .Case("clip", plan::PostOpKind::Clip)
+        .Case("gelu_erf", plan::PostOpKind::GeluErf)
+        .Case("gelu_tanh", plan::PostOpKind::GeluTanh)
+        .Case("tanh", plan::PostOpKind::Tanh)
+        .Case("logistic", plan::PostOpKind::Logistic)
+        .Case("swish", plan::PostOpKind::Swish)
+        .Case("hard_swish", plan::PostOpKind::HardSwish)
+        .Case("hard_sigmoid", plan::PostOpKind::HardSigmoid)
+        .Case("elu", plan::PostOpKind::Elu)
+        .Case("abs", plan::PostOpKind::Abs)
+        .Case("sqrt", plan::PostOpKind::Sqrt)
+        .Case("binary_add", plan::PostOpKind::BinaryAdd)
+        .Case("binary_sub", plan::PostOpKind::BinarySub)
+        .Case("binary_mul", plan::PostOpKind::BinaryMul)
+        .Case("binary_div", plan::PostOpKind::BinaryDiv)
+        .Default(std::nullopt);
+  }
+
+  LogicalResult writeLibrary(plan::LibraryOp op) {
+    placeResults(op);
+    plan::LibraryT library;
+    library.kind = op.getKind() == "matmul" ? plan::LibraryKind::MatMul
+                   : op.getKind() == "conv" ? plan::LibraryKind::Conv
+                                            : plan::LibraryKind::Deconv;
+    unsigned first = op.getBias() ? 3 : 2;
+    auto operand = [&](unsigned i) { return stridedOperand(op.getInputs()[i], cast<plan::StridedAttr>(op.getViews()[i])); };
+    library.operands.push_back(operand(0));
+    library.operands.push_back(operand(1));
+    library.operands.push_back(op.getBias() ? operand(2) : absentOperand());
+    library.operands.push_back(denseOperand(op.getResult()));
+    for (unsigned i = first; i < op.getInputs().size(); ++i)
+      library.operands.push_back(operand(i));
+    library.layout = op.getChannelsLast() ? plan::Layout::ChannelsLast : plan::Layout::ChannelsFirst;
+    auto list = [](std::optional<ArrayRef<int64_t>> values) {
+      return values ? std::vector<int64_t>(values->begin(), values->end()) : std::vector<int64_t>();
+    };
+    library.strides = list(op.getStrides());
+    library.dilations = list(op.getDilations());
+    for (int64_t pad : list(op.getPadsLow()))
+      library.pads_begin.push_back(expr(graph::constantDim(pad, ctx)));
+    for (int64_t pad : list(op.getPadsHigh()))
+      library.pads_end.push_back(expr(graph::constantDim(pad, ctx)));
+    library.groups = op.getGroups();
+    for (Attribute attr : op.getPostOps()) {
+      auto post = cast<plan::PostOpAttr>(attr);
+      auto kind = postOpKind(post.getKind().getValue());
+      if (!kind)
+        return op.emitOpError() << "has the unknown post-op \"" << post.getKind().getValue() << "\"";
+      auto entry = std::make_unique<plan::PostOpT>();
+      entry->kind = *kind;
+      entry->alpha = post.getAlpha().getValueAsDouble();
+      entry->beta = post.getBeta().getValueAsDouble();
+      entry->operand = post.getOperand() < 0 ? -1 : post.getOperand() - first + 4;
+      library.post_ops.push_back(std::move(entry));
+    }
+    library.compute = planDType(cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType());
+    auto &command = addCommand(op, std::move(library), bufferList(op.getInputs()), {buffer(op.getResult())});
+    command.flops = op.getCost().convertToDouble();
+    return success();
+  }
+
+  LogicalResult writeRoutine(plan::RoutineCallOp op) {
+    placeResults(op);
+    plan::RoutineT routine;
+    routine.name = op.getName().str();
+    for (Value v : op.getInputs())
+      routine.operands.push_back(denseOperand(v));
+    for (Value v : op.getResults())
+      routine.operands.push_back(denseOperand(v));
+    routine.num_inputs = op.getInputs().size();
+    for (NamedAttribute attr : op.getParams()) {
+      auto entry = std::make_unique<plan::AttributeT>();
+      entry->name = attr.getName().str();
+      if (auto integer = dyn_cast<IntegerAttr>(attr.getValue()))
+        entry->ints.push_back(integer.getType().isInteger(1) ? integer.getValue().getZExtValue() : integer.getInt());
+      else if (auto number = dyn_cast<FloatAttr>(attr.getValue()))
+        entry->floats.push_back(number.getValueAsDouble());
+      else if (auto string = dyn_cast<StringAttr>(attr.getValue()))
+        entry->strings.push_back(string.str());
+      else if (isa<UnitAttr>(attr.getValue()))
+        entry->ints.push_back(1);
+      else if (auto array = dyn_cast<DenseI64ArrayAttr>(attr.getValue()))
+        entry->ints.assign(array.asArrayRef().begin(), array.asArrayRef().end());
+      else
+        return op.emitOpError() << "attribute " << attr.getName() << " has a type that routines do not take";
+      routine.attributes.push_back(std::move(entry));
+    }
+    routine.exprs = exprList(op.getExprs().getDims());
+    // A size the routine decides is at most the number of elements it looks at.
+    AffineExpr bound = graph::product(dimsOf(op.getInputs()[0].getType()), ctx);
+    for (Attribute name : op.getSymbols()) {
+      unsigned id = ctx->getOrLoadDialect<graph::GraphDialect>()->symbolId(cast<StringAttr>(name).getValue());
+      int index = symbol(id);
+      plan->symbols[index]->lo = 0;
+      int limit = expr(op.getName() == "nms" ? nmsBound(op) : bound);
+      plan->symbols[index]->bound = limit;
+      routine.symbols.push_back(index);
+    }
+    addCommand(op, std::move(routine), bufferList(op.getInputs()), bufferList(op.getResults()));
+    return success();
+  }
+  /// batches * classes * boxes
+  AffineExpr nmsBound(plan::RoutineCallOp op) { return graph::product(dimsOf(op.getInputs()[1].getType()), ctx); }
+
+  LogicalResult writeConcat(plan::ConcatOp op) {
+    placeResults(op);
+    auto strides = denseStrides(dimsOf(op.getType()), ctx);
+    AffineExpr offset = graph::constantDim(0, ctx);
+    for (Value input : op.getInputs()) {
+      auto dims = dimsOf(input.getType());
+      plan::CopyT copy;
+      copy.src = denseOperand(input);
+      copy.dst = denseOperand(op.getResult());
+      copy.dst->dims = exprList(dims);
+      copy.dst->strides = exprList(strides);
+      if (!graph::isSize(offset, 0))
+        copy.dst->offset = expr(graph::simplify(offset * strides[op.getAxis()]));
+      offset = graph::simplify(offset + dims[op.getAxis()]);
+      addCommand(op, std::move(copy), {buffer(input)}, {buffer(op.getResult())});
+    }
+    return success();
+  }
+
+  /// What could not be computed in an output's memory is copied there.
+  void writeReturns(func::FuncOp func, Operation *terminator) {
+    for (OpOperand &returned : terminator->getOpOperands()) {
+      unsigned i = returned.getOperandNumber();
+      auto &output = *plan->outputs[i];
+      Value root = memoryRoot(returned.get());
+      auto places = root.getDefiningOp() ? root.getDefiningOp()->getAttrOfType<ArrayAttr>("place") : ArrayAttr();
+      bool inPlace = places && cast<StringAttr>(places[cast<OpResult>(root).getResultNumber()]).getValue() ==
+                                   "output " + std::to_string(i);
+      if (inPlace) {
+        // The output has the returned value's shape, which a view may have changed.
+        plan->buffers[output.buffer]->name = output.name;
+        int outputBuffer = output.buffer;
+        plan->buffers[outputBuffer]->dims = exprList(dimsOf(returned.get().getType()));
+        continue;
+      }
+      int source = buffer(returned.get());
+      auto entry = std::make_unique<plan::BufferT>();
+      entry->name = output.name;
+      entry->dtype = plan->buffers[source]->dtype;
+      entry->dims = plan->buffers[source]->dims;
+      entry->kind = plan::BufferKind::Output;
+      entry->index = i;
+      output.buffer = plan->buffers.size();
+      plan->buffers.push_back(std::move(entry));
+      plan::CopyT copy;
+      copy.src = std::make_unique<plan::OperandT>();
+      copy.src->buffer = source;
+      copy.dst = std::make_unique<plan::OperandT>();
+      copy.dst->buffer = output.buffer;
+      addCommand(terminator, std::move(copy), {source}, {output.buffer});
+    }
+  }
+
+  ModuleOp module;
+  MLIRContext *ctx;
+  std::unique_ptr<plan::PlanT> plan;
+  llvm::DenseMap<AffineExpr, int> exprs;
+  llvm::DenseMap<unsigned, int> symbols;
+  llvm::DenseMap<Value, int> buffers;
+  llvm::StringMap<std::pair<int, kernel::FuncOp>> kernels;
+};
+} // namespace
+
+FailureOr<std::unique_ptr<plan::PlanT>> graphc::writePlan(ModuleOp module) { return PlanWriter(module).write(); }
