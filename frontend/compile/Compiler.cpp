@@ -88,7 +88,8 @@ public:
     DialectRegistry registry;
     registry.insert<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect>();
     codegen::cpu::registerCpuCodegenDialects(registry);
-    MLIRContext mlir(registry, threads > 1 ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+    mlirContext.emplace(registry, threads > 1 ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+    MLIRContext &mlir = *mlirContext;
     mlir.loadAllAvailableDialects();
     ScopedDiagnosticHandler handler(&mlir, [&](mlir::Diagnostic &d) { return collect(d); });
     if (options.remarks) {
@@ -299,12 +300,14 @@ private:
     for (auto &file : (*plan)->files) {
       if (file->path == kSideFile) {
         load.weightFiles.push_back({std::as_bytes(std::span(side->data(), side->size())), side});
+        file->bytes = side->size();
         continue;
       }
       auto mapped = MappedFile::open((folder / file->path).string());
       if (!mapped.ok())
         return mapped.status();
       load.weightFiles.push_back({(*mapped)->bytes(), *mapped});
+      file->bytes = (*mapped)->bytes().size();
     }
     if (threads > 1) {
       SpinPoolOptions pool;
@@ -355,6 +358,7 @@ private:
   CompileResult &result;
   unsigned threads = 1;
   PhaseContext context_;
+  std::optional<MLIRContext> mlirContext; // outlives the module
   OwningOpRef<ModuleOp> module;
   std::string sideBytes;
   fs::path folder;

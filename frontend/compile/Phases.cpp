@@ -107,7 +107,8 @@ const Phase table[] = {
        pm.addPass(createKernelsPass());
        codegen::KernelScheduleOptions schedule;
        schedule.vectorBytes = context.target.vectorBytes();
-       pm.addPass(codegen::createKernelSchedule(schedule));
+       schedule.masks = context.target.hasMasks();
+       pm.addNestedPass<kernel::FuncOp>(codegen::createKernelSchedule(schedule));
      },
      outlined},
     {"plan", "where results live",
