@@ -1,7 +1,7 @@
 # lit's view of test/: .mlir and .test files, run by the shell lines they hold.
 #
 # Words for RUN lines:
-#   graphc, graphc-opt, FileCheck, not, split-file, onnx-from-text   found on PATH
+#   graphc, graphc-opt, FileCheck, not, split-file, onnx-from-text, import-sweep   found on PATH
 #   %python    the python3 that cmake found (only its standard library may be used)
 #   %repo      the repository's root
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
@@ -13,7 +13,7 @@ import lit.formats
 
 config.name = "graphc"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".test"]
+config.suffixes = [".mlir", ".test", ".onnxtxt"]
 # Unit tests are GoogleTest programs; third_party and fuzz have runners of their own.
 config.excludes = ["unit", "third_party", "fuzz", "Inputs"]
 config.test_source_root = os.path.join(config.graphc_source_dir, "test")

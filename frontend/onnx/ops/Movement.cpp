@@ -271,8 +271,9 @@ DimSlice sliceDim(Node &n, AffineExpr dim, AffineExpr start, AffineExpr end, int
     int64_t count = span <= 0 ? 0 : (span - 1) / stride + 1;
     return {n.size(count ? from : 0), n.size(count)};
   }
-  // Symbolic. A huge bound is "to the end".
-  constexpr int64_t kHuge = int64_t(1) << 30;
+  // Symbolic. A huge bound is "to the end": exporters write INT_MAX or a round number. The size is then below it.
+  constexpr int64_t kHuge = int64_t(1) << 20;
+  auto toTheEnd = [&](int64_t bound) { return bound >= kHuge && (bound >= INT64_MAX / 2 || n.facts.require(graph::simplify(bound - dim), 0)); };
   auto refuse = [&] {
     unsupported("slice of axis ", axis, " of size ", graph::toString(dim), " from ", graph::toString(start), " to ", graph::toString(end),
                 ": whether it lies inside cannot be decided");
@@ -287,8 +288,8 @@ DimSlice sliceDim(Node &n, AffineExpr dim, AffineExpr start, AffineExpr end, int
   };
   AffineExpr from, to;
   if (step > 0) {
-    from = s && *s <= -kHuge ? n.size(0) : fromFront(start, s);
-    to = e && *e >= kHuge ? dim : fromFront(end, e);
+    from = s && *s < 0 && toTheEnd(-(*s + 1)) ? n.size(0) : fromFront(start, s);
+    to = e && toTheEnd(*e) ? dim : fromFront(end, e);
     // Clamp at the end where it is certain, else require it to lie inside.
     auto inside = [&](AffineExpr v) {
       if (v == dim || n.facts.provedAtLeast(graph::simplify(dim - v), 0))
@@ -316,8 +317,8 @@ DimSlice sliceDim(Node &n, AffineExpr dim, AffineExpr start, AffineExpr end, int
     return {from, step == 1 ? span : graph::simplify(span.ceilDiv(step))};
   }
   // Backwards: only the whole axis reversed, or bounds that are certain.
-  from = s && *s >= kHuge ? graph::simplify(dim - 1) : fromFront(start, s);
-  to = e && *e <= -kHuge ? n.size(-1) : fromFront(end, e);
+  from = s && toTheEnd(*s) ? graph::simplify(dim - 1) : fromFront(start, s);
+  to = e && *e < 0 && toTheEnd(-(*e + 1)) ? n.size(-1) : fromFront(end, e);
   if (!n.facts.provedAtLeast(graph::simplify(dim - 1 - from), 0) && !n.facts.require(graph::simplify(dim - 1 - from), 0))
     refuse();
   AffineExpr span = graph::simplify(from - to);
