@@ -55,7 +55,6 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     // The context stays as the first call's.
     auto context = std::make_unique<Context>(*this, main);
     GRAPHC_RETURN_IF_ERROR(context->predict({}).status());
-    releaseUnusedPrepared();
     freeContexts[0].store(context.release());
   }
   return {};
@@ -456,27 +455,6 @@ Status Program::runPrepare() {
   if (!status.ok())
     return error(status.code(), "preparing the weights: ", status.message());
   return {};
-}
-
-/// Prepared constants that only fed a packing are not read again.
-void Program::releaseUnusedPrepared() {
-  std::vector<bool> read(buffers.size());
-  plan::walkCommands(plan->main, [&](const plan::CommandT &command, int) {
-    const plan::LibraryT *library = command.action.AsLibrary();
-    for (int buffer : plan::buffersOf(command)) {
-      bool packedOnly = library != nullptr && library->operands.size() > 1 && library->operands[1]->buffer == buffer;
-      if (library)
-        for (size_t i = 0; i < library->operands.size(); ++i)
-          packedOnly = packedOnly && (i == 1 || library->operands[i]->buffer != buffer);
-      if (!packedOnly)
-        read[buffers[buffer].root] = true;
-    }
-  });
-  for (size_t i = 0; i < buffers.size(); ++i)
-    if (prepared[i] && !read[i]) {
-      prepared[i].reset();
-      preparedSize[i] = 0;
-    }
 }
 
 } // namespace graphc

@@ -115,7 +115,6 @@ private:
   Status checkFixedOffsets() const;
   void buildSignature();
   Status runPrepare();
-  void releaseUnusedPrepared();
 
   std::vector<bool> lateExpr_;
 };
