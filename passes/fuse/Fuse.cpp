@@ -115,9 +115,11 @@ private:
     for (Operation &op : block)
       if (!isSource(&op) && op.getNumResults() > 0 && !op.hasTrait<OpTrait::IsTerminator>())
         program.push_back(&op);
-    for (Operation *op : program)
-      if (isLibrary(op))
-        startLibraryGroup(op);
+    // A library group may take copies of views in front of it and erase the originals: no iteration over `program` meanwhile.
+    SmallVector<Operation *> contractions;
+    llvm::copy_if(program, std::back_inserter(contractions), isLibrary);
+    for (Operation *op : contractions)
+      startLibraryGroup(op);
     for (Operation *op : program) {
       if (groups.has(op))
         continue;

@@ -277,7 +277,8 @@ Expr KernelBuilder::indexValue(AffineExpr index) {
 }
 
 AffineExpr KernelBuilder::computedIndex(Expr value, AffineExpr limit) {
-  unsigned depth = depthOf(value);
+  // A check reports, so it belongs inside the outer domain even when the index is a literal.
+  unsigned depth = std::max(limit ? 1u : 0u, depthOf(value));
   OpBuilder::InsertionGuard guard(b);
   enter(depth);
   Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), valueOf(value));
