@@ -68,8 +68,13 @@ private:
   mlir::AffineMap localMap(llvm::ArrayRef<mlir::AffineExpr> exprs, llvm::SmallVectorImpl<mlir::Value> &operands);
   /// The end of a scope's block: loops that are under construction are not in it yet.
   void enter(unsigned depth);
+  /// Everything but literals is emitted inside the outer domain: a kernel's prologue holds constants only.
   template <typename Fn>
   graph::Expr emitAt(unsigned depth, mlir::Type type, Fn fn) {
+    return emitIn(scopes.size() > 1 ? std::max(depth, 1u) : depth, type, fn);
+  }
+  template <typename Fn>
+  graph::Expr emitIn(unsigned depth, mlir::Type type, Fn fn) {
     mlir::OpBuilder::InsertionGuard guard(b);
     enter(depth);
     return remember(fn(), type, depth);

@@ -9,7 +9,7 @@ using namespace graphc::graph;
 
 Expr KernelBuilder::constant(double value, Type type) {
   if (auto f = dyn_cast<FloatType>(type))
-    return emitAt(0, type, [&]() -> Value { return arith::ConstantOp::create(b, loc, b.getFloatAttr(f, value)); });
+    return emitIn(0, type, [&]() -> Value { return arith::ConstantOp::create(b, loc, b.getFloatAttr(f, value)); });
   if (std::isinf(value)) {
     // Saturates, as a conversion would.
     unsigned width = type.getIntOrFloatBitWidth();
@@ -23,7 +23,7 @@ Expr KernelBuilder::constantInt(int64_t value, Type type) {
   if (isa<FloatType>(type))
     return constant((double)value, type);
   Type signless = kernelElementType(type);
-  return emitAt(0, type, [&]() -> Value {
+  return emitIn(0, type, [&]() -> Value {
     APInt bits(signless.getIntOrFloatBitWidth(), (uint64_t)value, /*isSigned=*/true, /*implicitTrunc=*/true);
     return arith::ConstantOp::create(b, loc, IntegerAttr::get(signless, bits));
   });
