@@ -213,9 +213,9 @@ void CopyAction::queued(Operation &operation) {
     return (height == 1 || side.pitch == width) && (depth == 1 || side.slice == width * height);
   };
   if (source.pinned && !staged && dense(source))
-    driver.hostWatch.arm(operation.moment, operation.info, source.base, source.base + bytes(), true);
+    driver.hostWatch.arm(operation.moment, operation.clock, operation.info, source.base, source.base + bytes(), true);
   if (destination.pinned && dense(destination))
-    driver.hostWatch.arm(operation.moment, operation.info, destination.base, destination.base + bytes(), false);
+    driver.hostWatch.arm(operation.moment, operation.clock, operation.info, destination.base, destination.base + bytes(), false);
 }
 
 bool CopyAction::usable(Operation &operation, const Side &side, const char *role) const {
@@ -273,7 +273,7 @@ void FillAction::queued(Operation &operation) {
   MemoryRecord *record = driver.findMemory(base);
   uint64_t row = width * elementBytes;
   if (record && !record->onDevice() && driver.options.hostWatch && (height == 1 || pitch == row))
-    driver.hostWatch.arm(operation.moment, operation.info, base, base + row * height, false);
+    driver.hostWatch.arm(operation.moment, operation.clock, operation.info, base, base + row * height, false);
 }
 
 void FillAction::run(Operation &operation) {

@@ -77,7 +77,7 @@ CUresult Call::enter(Need need) {
     return CUDA_SUCCESS;
   if (!context)
     return CUDA_ERROR_INVALID_CONTEXT;
-  return need == Need::Live ? context->failure : CUDA_SUCCESS;
+  return need == Need::Live && context->failureSeen ? context->failure : CUDA_SUCCESS;
 }
 
 PerThreadDefaultStream::PerThreadDefaultStream(void *caller)
@@ -228,6 +228,7 @@ void Driver::reset() {
   slots = ClockSlots();
   hostModelSeconds = 0;
   operationCount = 0;
+  nextId = 1;
   initialised = false;
   options = Options();
   optionError.clear();
@@ -455,14 +456,14 @@ CUresult Driver::waitFor(const OperationRef &operation, const VectorClock &clock
   if (operation) {
     if (!operation->done && !scheduler.runUntil(operation)) {
       context->failure = CUDA_ERROR_LAUNCH_FAILED;
-      return context->failure;
+      return context->outcome();
     }
     hostModelSeconds = std::max(hostModelSeconds, operation->endSeconds);
     known.join(operation->clock);
   }
   hostKnows(known);
   collectHostTouches();
-  return context->failure;
+  return context->outcome();
 }
 
 CUresult Driver::synchronise(Stream &stream) {
@@ -474,7 +475,8 @@ CUresult Driver::synchronise(Stream &stream) {
       if (CUresult failure = waitFor(operation, operation->clock, stream.context))
         return failure;
     hostKnows(clock);
-    return stream.context->failure;
+    collectHostTouches();
+    return stream.context->outcome();
   }
   VectorClock clock = stream.clock;
   return waitFor(OperationRef(stream.last), clock, stream.context);
@@ -489,7 +491,7 @@ CUresult Driver::synchronise(Context &context) {
   for (auto &[operation, clock] : all)
     if (CUresult failure = waitFor(operation, clock, &context))
       result = failure;
-  return result ? result : context.failure;
+  return result ? result : context.outcome();
 }
 
 CUresult Driver::synchroniseDevice(Device &device) {
@@ -515,8 +517,10 @@ void Driver::execute(Operation &operation) {
   if (operation.action->callsHost()) {
     // What came before a host function is finished for it: it may touch those buffers.
     hostWatch.release(operation.clock);
-    if (!hostWatch.empty())
+    if (!hostWatch.empty()) {
       hostWatch.compareAll();
+      hostWatch.pauseAfter(operation.moment);
+    }
     ThreadState &state = threadState();
     state.inCallback = true;
     {
@@ -525,8 +529,10 @@ void Driver::execute(Operation &operation) {
     }
     state.inCallback = false;
     finishedCallbacks.join(operation.clock);
-    if (!hostWatch.empty())
+    if (!hostWatch.empty()) {
+      hostWatch.resumePaused();
       hostWatch.refreshSnapshots();
+    }
   } else {
     bool watching = !hostWatch.empty();
     if (watching) {

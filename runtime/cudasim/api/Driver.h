@@ -71,6 +71,7 @@ struct Context {
   unsigned flags = 0;
   bool primary = false;
   CUresult failure = CUDA_SUCCESS; ///< sticky
+  bool failureSeen = false;        ///< a synchronising call has returned it; from then on every call does
   uint64_t id = 0;
   Stream *legacy = nullptr;
   std::map<std::thread::id, Stream *> perThread;
@@ -80,6 +81,11 @@ struct Context {
   CUfunc_cache cacheConfig = CU_FUNC_CACHE_PREFER_NONE;
   std::set<Context *> peers;
   bool reported = false;
+  /// What a synchronising call returns.
+  CUresult outcome() {
+    failureSeen |= failure != CUDA_SUCCESS;
+    return failure;
+  }
 };
 
 struct Stream {

@@ -86,7 +86,7 @@ CUresult release(Driver &driver, Context *context, MemoryRecord *record) {
   if (it == driver.memory.end())
     return CUDA_ERROR_INVALID_VALUE;
   driver.releaseMemory(it);
-  return context->failure;
+  return context->outcome();
 }
 
 CUresult invalidFree(Driver &driver, const char *call, uint64_t address) {

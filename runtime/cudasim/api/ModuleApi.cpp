@@ -291,7 +291,7 @@ CUresult cuModuleUnload(CUmodule handle) {
     return CUDA_ERROR_INVALID_HANDLE;
   driver.synchronise(*module->context); // its code may be queued
   driver.unloadModule(module);
-  return context->failure;
+  return context->outcome();
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {

@@ -219,7 +219,7 @@ CUresult cuStreamQuery(CUstream handle) {
   if (CUresult refusal = driver.refuseInCapture())
     return refusal;
   if (context->failure)
-    return context->failure;
+    return context->outcome();
   if (stream->kind == Stream::Kind::Legacy)
     for (Stream *other : stream->context->streams)
       if (other->blocking() && other->last && !other->last->done) {
@@ -351,7 +351,7 @@ CUresult cuEventQuery(CUevent handle) {
   if (CUresult refusal = driver.refuseInCapture())
     return refusal;
   if (event->context->failure)
-    return event->context->failure;
+    return event->context->outcome();
   if (!event->record)
     return CUDA_SUCCESS;
   if (!event->record->done) {

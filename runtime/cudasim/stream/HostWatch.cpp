@@ -156,7 +156,7 @@ void HostWatch::applyProtection(uint64_t lo, uint64_t hi) {
     int protection = PROT_READ | PROT_WRITE;
     for (const Watch &watch : watches) {
       auto [guardLo, guardHi] = guardedPages(watch, end);
-      if (guardLo <= edges[i] && guardHi >= edges[i + 1] && suspended == 0 && !watch.reported)
+      if (guardLo <= edges[i] && guardHi >= edges[i + 1] && suspended == 0 && !watch.reported && !watch.paused)
         protection &= watch.deviceReads ? PROT_READ : PROT_NONE;
     }
     mprotect(reinterpret_cast<void *>(edges[i]), edges[i + 1] - edges[i], protection);
@@ -171,12 +171,12 @@ void HostWatch::takeSnapshot(Watch &watch) {
   }
 }
 
-void HostWatch::arm(Moment moment, const std::shared_ptr<const OperationInfo> &info, uint64_t lo, uint64_t hi,
-                    bool deviceReads) {
+void HostWatch::arm(Moment moment, const VectorClock &clock, const std::shared_ptr<const OperationInfo> &info,
+                    uint64_t lo, uint64_t hi, bool deviceReads) {
   if (!enabled || lo >= hi)
     return;
   installHandler();
-  Watch watch{moment, info, lo, hi, deviceReads, {}, {}};
+  Watch watch{moment, clock, info, lo, hi, deviceReads, {}, {}};
   auto it = owned.upper_bound(lo);
   bool own = it != owned.begin() && lo < std::prev(it)->first + std::prev(it)->second;
   uint64_t guardedLo = hi, guardedHi = hi;
@@ -187,10 +187,14 @@ void HostWatch::arm(Moment moment, const std::shared_ptr<const OperationInfo> &i
     guardedHi = std::min(hi, guardHi);
   }
   if (deviceReads) {
-    if (lo < guardedLo)
-      watch.snapshotRanges.push_back({lo, guardedLo});
-    if (guardedHi < hi && guardedHi > lo)
-      watch.snapshotRanges.push_back({guardedHi, hi});
+    if (guardedLo >= guardedHi) {
+      watch.snapshotRanges.push_back({lo, hi});
+    } else {
+      if (lo < guardedLo)
+        watch.snapshotRanges.push_back({lo, guardedLo});
+      if (guardedHi < hi)
+        watch.snapshotRanges.push_back({guardedHi, hi});
+    }
     suspend();
     takeSnapshot(watch);
     resume();
@@ -259,6 +263,27 @@ void HostWatch::refreshSnapshots() {
     if (watch.deviceReads && !watch.snapshotRanges.empty())
       takeSnapshot(watch);
   resume();
+}
+
+void HostWatch::pauseAfter(Moment moment) {
+  bool any = false;
+  for (Watch &watch : watches)
+    if (watch.clock.covers(moment))
+      any = watch.paused = true;
+  if (any)
+    for (const Watch &watch : watches)
+      applyProtection(watch.lo, watch.hi);
+}
+
+void HostWatch::resumePaused() {
+  bool any = false;
+  for (Watch &watch : watches) {
+    any |= watch.paused;
+    watch.paused = false;
+  }
+  if (any)
+    for (const Watch &watch : watches)
+      applyProtection(watch.lo, watch.hi);
 }
 
 void HostWatch::compareAll() {

@@ -36,7 +36,11 @@ public:
   void removeOwned(uint64_t base);
 
   /// A copy reads or writes [lo, hi) at some time until the host's clock covers `moment`.
-  void arm(Moment moment, const std::shared_ptr<const OperationInfo> &info, uint64_t lo, uint64_t hi, bool deviceReads);
+  void arm(Moment moment, const VectorClock &clock, const std::shared_ptr<const OperationInfo> &info, uint64_t lo,
+           uint64_t hi, bool deviceReads);
+  /// Around a host function: what runs after it in stream order cannot object to what it does.
+  void pauseAfter(Moment moment);
+  void resumePaused();
   /// Ends all watches that the clock covers and opens their pages; changed snapshots come out as touches.
   void release(const VectorClock &clock);
   /// Device work or a host function ordered before the copy wrote host memory: not the program's fault.
@@ -60,12 +64,13 @@ public:
 private:
   struct Watch {
     Moment moment;
+    VectorClock clock;
     std::shared_ptr<const OperationInfo> info;
     uint64_t lo, hi;
     bool deviceReads;
     std::vector<std::byte> snapshot; ///< of a source's bytes that no protected page guards
     std::vector<std::pair<uint64_t, uint64_t>> snapshotRanges;
-    bool reported = false;
+    bool reported = false, paused = false;
   };
   bool enabled = true;
   int suspended = 0;
