@@ -35,9 +35,11 @@ def InstanceNormOp : Graph_Composite<"instance_norm", (ins GraphTensor:$x, Graph
 // scale and bias are per channel.
 def GroupNormOp : Graph_Composite<"group_norm", (ins GraphTensor:$x, GraphTensor:$scale, GraphTensor:$bias, I64Attr:$groups, F64Attr:$epsilon)>;
 def LrnOp : Graph_Composite<"lrn", (ins GraphTensor:$x, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias)>;
-// softmax(query key^T * scale + mask) value on [.., S, D], [.., T, D], [.., T, E], mask broadcasting to [.., S, T].
+// softmax(query key^T * scale + mask) value on [.., S, D], [.., T, D], [.., T, E], mask broadcasting to [.., S, T]; a
+// boolean mask keeps what is true. With nan_to_zero a NaN probability counts as 0: a row that keeps nothing gives 0.
 def AttentionOp : Graph_Op<"attention", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<CompositeInterface>]> {
-  let arguments = (ins GraphTensor:$query, GraphTensor:$key, GraphTensor:$value, Optional<GraphTensor>:$mask, F64Attr:$scale);
+  let arguments = (ins GraphTensor:$query, GraphTensor:$key, GraphTensor:$value, Optional<GraphTensor>:$mask, F64Attr:$scale,
+    UnitAttr:$nan_to_zero);
   let results = (outs GraphTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{

@@ -25,6 +25,7 @@ class DecomposePass : public PassWrapper<DecomposePass, OperationPass<>> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposePass)
   explicit DecomposePass(KeepsWhole keepsWhole) : keepsWhole(std::move(keepsWhole)) {}
+  DecomposePass(const DecomposePass &other) : PassWrapper(other), keepsWhole(other.keepsWhole) {}
   llvm::StringRef getArgument() const override { return "graphc-decompose"; }
   llvm::StringRef getDescription() const override { return "replace composites by their formulas"; }
 
@@ -33,12 +34,16 @@ public:
     getOperation()->walk([&](graph::Composite op) { worklist.pending.push_back(op); });
     while (!worklist.pending.empty()) {
       graph::Composite op = worklist.pending.pop_back_val();
-      if (!keepsWhole || !keepsWhole(op))
+      if (!isKept(op))
         replaceByFormula(op, worklist);
     }
   }
 
 private:
+  bool isKept(graph::Composite op) {
+    return (keepsWhole && keepsWhole(op)) || llvm::is_contained(keep, op->getName().stripDialect());
+  }
+
   static void replaceByFormula(graph::Composite op, CompositesInserted &worklist) {
     OpBuilder builder(op, &worklist);
     llvm::SmallVector<Value> values = op.decompose(builder);
@@ -51,6 +56,7 @@ private:
   }
 
   KeepsWhole keepsWhole;
+  ListOption<std::string> keep{*this, "keep", llvm::cl::desc("composites to keep whole, whatever the target says")};
 };
 
 } // namespace

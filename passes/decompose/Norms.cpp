@@ -12,6 +12,12 @@ static TensorExpr standardized(TensorExpr x, llvm::ArrayRef<int64_t> axes, doubl
   return deviation * rsqrt(mean(square(deviation), axes) + epsilon);
 }
 
+/// y · scale + bias, where both are one value per channel (dim 1).
+static TensorExpr scaledPerChannel(TensorExpr y, Value scale, Value bias) {
+  y = y * y.with(scale).castTo(y.elementType()).alongAxis(1, y.rank());
+  return y + y.with(bias).castTo(y.elementType()).alongAxis(1, y.rank());
+}
+
 llvm::SmallVector<Value> LayerNormOp::decompose(OpBuilder &b) {
   TensorExpr x(b, getLoc(), getX());
   auto axes = axesFrom(axisOf(getAxis(), x.rank()), x.rank());
@@ -37,18 +43,18 @@ llvm::SmallVector<Value> BatchNormOp::decompose(OpBuilder &b) {
   int64_t channels = getChannelsLast() ? x.rank() - 1 : 1;
   TensorExpr computed = x.computed();
   auto perChannel = [&](Value v) { return x.with(v).castTo(computed.elementType()); };
-  TensorExpr factor = perChannel(getScale()) * rsqrt(perChannel(getVariance()) + getEpsilon().convertToDouble());
-  TensorExpr y = (computed - perChannel(getMean()).alongAxis(channels, x.rank())) * factor.alongAxis(channels, x.rank()) +
-                 perChannel(getBias()).alongAxis(channels, x.rank());
+  TensorExpr inverse = rsqrt(perChannel(getVariance()) + getEpsilon().convertToDouble());
+  TensorExpr factor = inverse * perChannel(getScale());
+  TensorExpr y = computed - perChannel(getMean()).alongAxis(channels, x.rank());
+  y = y * factor.alongAxis(channels, x.rank());
+  y = y + perChannel(getBias()).alongAxis(channels, x.rank());
   return {y.castTo(x.elementType()).get()};
 }
 
 llvm::SmallVector<Value> InstanceNormOp::decompose(OpBuilder &b) {
   TensorExpr x(b, getLoc(), getX());
   TensorExpr y = standardized(x.computed(), axesFrom(2, x.rank()), getEpsilon().convertToDouble());
-  y = y * x.with(getScale()).castTo(y.elementType()).alongAxis(1, x.rank()) +
-      x.with(getBias()).castTo(y.elementType()).alongAxis(1, x.rank());
-  return {y.castTo(x.elementType()).get()};
+  return {scaledPerChannel(y, getScale(), getBias()).castTo(x.elementType()).get()};
 }
 
 // Channels split as [groups, channels / groups]; each group is normalised over its channels and all spatial dims.
@@ -60,9 +66,7 @@ llvm::SmallVector<Value> GroupNormOp::decompose(OpBuilder &b) {
   grouped.insert(grouped.begin() + 1, constantDim(groups, b.getContext()));
   TensorExpr y = standardized(x.computed().reshapedTo(grouped), axesFrom(2, x.rank() + 1), getEpsilon().convertToDouble());
   y = y.reshapedTo(sizes);
-  y = y * x.with(getScale()).castTo(y.elementType()).alongAxis(1, x.rank()) +
-      x.with(getBias()).castTo(y.elementType()).alongAxis(1, x.rank());
-  return {y.castTo(x.elementType()).get()};
+  return {scaledPerChannel(y, getScale(), getBias()).castTo(x.elementType()).get()};
 }
 
 // x / (bias + alpha * mean of squares over `size` neighbouring channels)^beta. The mean is a pooling of the channels:

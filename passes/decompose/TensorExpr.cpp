@@ -62,6 +62,7 @@ TensorExpr operator/(TensorExpr a, TensorExpr b) { return binary<DivOp>(a, b); }
 TensorExpr exp(TensorExpr a) { return unary<ExpOp>(a); }
 TensorExpr log(TensorExpr a) { return unary<LogOp>(a); }
 TensorExpr rsqrt(TensorExpr a) { return unary<RsqrtOp>(a); }
+TensorExpr isNaN(TensorExpr a) { return unary<IsNaNOp>(a); }
 TensorExpr pow(TensorExpr a, double exponent) { return binary<PowOp>(a, a.constant(exponent)); }
 
 TensorExpr select(TensorExpr condition, TensorExpr a, TensorExpr b) {
@@ -74,7 +75,10 @@ TensorExpr matmul(TensorExpr a, TensorExpr b, bool transposeB) {
 
 TensorExpr sum(TensorExpr a, llvm::ArrayRef<int64_t> axes) { return reduce(a, "sum", axes); }
 TensorExpr max(TensorExpr a, llvm::ArrayRef<int64_t> axes) { return reduce(a, "max", axes); }
-TensorExpr mean(TensorExpr a, llvm::ArrayRef<int64_t> axes) { return sum(a, axes) / a.count(axes); }
+TensorExpr mean(TensorExpr a, llvm::ArrayRef<int64_t> axes) {
+  TensorExpr total = sum(a, axes);
+  return total / a.count(axes);
+}
 
 llvm::SmallVector<int64_t> axesFrom(int64_t first, int64_t rank) {
   llvm::SmallVector<int64_t> axes;

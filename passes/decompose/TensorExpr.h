@@ -2,6 +2,9 @@
 //
 //     TensorExpr e = exp(x - max(x, {axis}));
 //     return e / sum(e, {axis});
+//
+// C++ does not say which operand of `a * b` is evaluated first, and order is part of the output: in one expression, let
+// only one side create ops.
 #pragma once
 #include "ir/graph/Graph.h"
 #include "mlir/IR/Builders.h"
@@ -51,7 +54,9 @@ inline TensorExpr operator*(TensorExpr a, double b) { return a * a.constant(b); 
 TensorExpr exp(TensorExpr a);
 TensorExpr log(TensorExpr a);
 TensorExpr rsqrt(TensorExpr a);
+TensorExpr isNaN(TensorExpr a);
 TensorExpr pow(TensorExpr a, double exponent);
+/// condition ? a : b. The arms have one type; either may be a scalar.
 TensorExpr select(TensorExpr condition, TensorExpr a, TensorExpr b);
 TensorExpr matmul(TensorExpr a, TensorExpr b, bool transposeB = false);
 

@@ -24,3 +24,29 @@ func.func @main(%x: tensor<1x2x2x3xf32> {graph.name = "x"}, %y: tensor<1x2x3x3xf
   %0 = graph.attention %x, %y, %z, %u {scale = 0.5 : f64} : (tensor<1x2x2x3xf32>, tensor<1x2x3x3xf32>, tensor<1x2x3x4xf32>, tensor<2x3xf32>) -> tensor<1x2x2x4xf32>
   return %0 : tensor<1x2x2x4xf32>
 }
+
+// -----
+// case: a row that masks everything gives NaN
+// in: 1x2x1xf32=[[[1][1]]]
+// in: 1x2x1xf32=[[[1][1]]]
+// in: 1x2x1xf32=[[[3][5]]]
+// in: 2x2xf32=[[-inf -inf][0 0]]
+// out: 1x2x1xf32=[[[nan][4]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<1x2x1xf32> {graph.name = "x"}, %y: tensor<1x2x1xf32> {graph.name = "y"}, %z: tensor<1x2x1xf32> {graph.name = "z"}, %u: tensor<2x2xf32> {graph.name = "u"}) -> (tensor<1x2x1xf32> {graph.name = "r0"}) {
+  %0 = graph.attention %x, %y, %z, %u {scale = 0.5 : f64} : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<2x2xf32>) -> tensor<1x2x1xf32>
+  return %0 : tensor<1x2x1xf32>
+}
+
+// -----
+// case: or zero with nan_to_zero
+// in: 1x2x1xf32=[[[1][1]]]
+// in: 1x2x1xf32=[[[1][1]]]
+// in: 1x2x1xf32=[[[3][5]]]
+// in: 2x2xf32=[[-inf -inf][0 0]]
+// out: 1x2x1xf32=[[[0][4]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<1x2x1xf32> {graph.name = "x"}, %y: tensor<1x2x1xf32> {graph.name = "y"}, %z: tensor<1x2x1xf32> {graph.name = "z"}, %u: tensor<2x2xf32> {graph.name = "u"}) -> (tensor<1x2x1xf32> {graph.name = "r0"}) {
+  %0 = graph.attention %x, %y, %z, %u {scale = 0.5 : f64, nan_to_zero} : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<2x2xf32>) -> tensor<1x2x1xf32>
+  return %0 : tensor<1x2x1xf32>
+}

@@ -10,6 +10,7 @@
 #include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
 #include "passes/plan/PlaceBuffers.h"
+#include "passes/raise/Raise.h"
 #include "passes/simplify/Simplify.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -36,6 +37,7 @@ void registerPasses() {
   codegen::registerGraphcKernelPasses();
   codegen::cpu::registerGraphcCpuPasses();
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
+  mlir::registerPass([] { return createRaisePass(); });
   mlir::registerPass([] { return createDecomposePass(); });
   registerSimplifyPasses();
   registerLayoutPasses();

@@ -1,0 +1,133 @@
+// softmax(q kᵀ · scale + mask) v. PyTorch's exporter multiplies q and kᵀ by √scale each, flattens the batch around the
+// transposition of k, and replaces NaN probabilities (rows in which everything is masked) by 0; all of it is understood.
+// Intermediate values that somebody else reads keep the program as it is.
+#include "passes/raise/Match.h"
+#include "passes/raise/Raise.h"
+
+using namespace mlir;
+using namespace graphc::graph;
+using namespace graphc::raise;
+
+namespace graphc {
+namespace {
+
+int64_t rankOf(Value v) { return cast<RankedTensorType>(v.getType()).getRank(); }
+
+/// 0 … n-1 with the last two swapped.
+bool swapsLastTwo(llvm::ArrayRef<int64_t> perm) {
+  int64_t rank = perm.size();
+  for (int64_t i = 0; i < rank; ++i)
+    if (perm[i] != (i < rank - 2 ? i : 2 * rank - 3 - i))
+      return false;
+  return rank >= 2;
+}
+
+/// k from kᵀ.
+Value withLastTwoSwapped(Value transposed, PatternRewriter &rewriter) {
+  Location loc = transposed.getLoc();
+  // kᵀ = reshape(transpose(k')), where the reshape touches the batch dims only.
+  if (auto reshape = transposed.getDefiningOp<ReshapeOp>())
+    if (auto transpose = reshape.getX().getDefiningOp<TransposeOp>(); transpose && swapsLastTwo(transpose.getPerm())) {
+      auto outer = dimsOf(reshape.getType()), inner = dimsOf(transpose.getType());
+      if (outer.size() >= 2 && llvm::ArrayRef(outer).take_back(2) == llvm::ArrayRef(inner).take_back(2)) {
+        std::swap(outer[outer.size() - 1], outer[outer.size() - 2]);
+        return ReshapeOp::create(rewriter, loc, withDims(reshape.getType(), outer), transpose.getX());
+      }
+    }
+  llvm::SmallVector<int64_t> perm;
+  Value from = transposed;
+  if (auto transpose = transposed.getDefiningOp<TransposeOp>()) {
+    perm.assign(transpose.getPerm().begin(), transpose.getPerm().end());
+    from = transpose.getX();
+  } else {
+    for (int64_t i = 0; i < rankOf(transposed); ++i)
+      perm.push_back(i);
+  }
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return llvm::is_sorted(perm) ? from : TransposeOp::create(rewriter, loc, from, perm).getResult();
+}
+
+struct Scores {
+  MatmulOp matmul;
+  Value mask; // added, or a condition to keep
+  double scale = 1;
+};
+
+/// matmul · scale, with every value on the way read only here.
+std::optional<Scores> scaledMatmul(Value v, Value mask) {
+  Scores scores;
+  scores.mask = mask;
+  Value inner = withoutScale(v, scores.scale);
+  scores.matmul = inner.getDefiningOp<MatmulOp>();
+  if (!scores.matmul || scores.matmul.getTransposeLhs())
+    return std::nullopt;
+  for (Value w = v; w != inner; w = w.getDefiningOp()->getOperand(uniformValue(w.getDefiningOp()->getOperand(0)) ? 1 : 0))
+    if (!w.hasOneUse())
+      return std::nullopt;
+  return inner.hasOneUse() ? std::optional(scores) : std::nullopt;
+}
+
+std::optional<Scores> scoresOf(Value v) {
+  if (auto scores = scaledMatmul(v, nullptr))
+    return scores;
+  std::optional<Scores> found;
+  if (!v.hasOneUse())
+    return found;
+  inEitherOrder<AddOp>(v, [&](Value product, Value mask) {
+    if (product.getType() == v.getType())
+      found = scaledMatmul(product, mask);
+    return found.has_value();
+  });
+  if (auto select = v.getDefiningOp<SelectOp>(); select && isUniform(select.getRhs(), -INFINITY) && select.getLhs().getType() == v.getType())
+    found = scaledMatmul(select.getLhs(), select.getCondition());
+  return found;
+}
+
+struct RaiseAttention : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op, PatternRewriter &rewriter) const override {
+    if (op.getTransposeLhs() || op.getTransposeRhs())
+      return rewriter.notifyMatchFailure(op, "an operand is transposed");
+    // Probabilities, perhaps with NaN replaced by 0.
+    Value probabilities = op.getLhs();
+    auto guard = probabilities.getDefiningOp<SelectOp>();
+    IsNaNOp isNaN = guard ? guard.getCondition().getDefiningOp<IsNaNOp>() : IsNaNOp();
+    bool guarded = isNaN && isNaN.getX() == guard.getRhs() && isUniform(guard.getLhs(), 0) && guard->hasOneUse() &&
+                   isNaN->hasOneUse();
+    if (guarded)
+      probabilities = guard.getRhs();
+    auto softmax = probabilities.getDefiningOp<SoftmaxOp>();
+    if (!softmax || int64_t(softmax.getAxis()) != rankOf(softmax) - 1)
+      return rewriter.notifyMatchFailure(op, "the left operand is not a softmax along its last dim");
+    if (llvm::range_size(softmax->getUses()) != (guarded ? 2 : 1))
+      return rewriter.notifyMatchFailure(op, "the probabilities are read elsewhere");
+    auto scores = scoresOf(softmax.getX());
+    if (!scores)
+      return rewriter.notifyMatchFailure(op, "the softmax is not of a scaled (and masked) matrix product that is read only there");
+
+    double scale = scores->scale;
+    Value query = withoutScale(scores->matmul.getLhs(), scale), value = op.getRhs();
+    Value keys = withoutScale(scores->matmul.getRhs(), scale);
+    auto batchOf = [](Value v) {
+      auto dims = dimsOf(v.getType());
+      dims.resize(dims.size() - 2);
+      return dims;
+    };
+    if (batchOf(query) != batchOf(keys) || batchOf(query) != batchOf(value))
+      return rewriter.notifyMatchFailure(op, "batch dims of query, key and value differ");
+    if (scores->mask) {
+      auto joined = broadcastDims(dimsOf(softmax.getType()), dimsOf(scores->mask.getType()));
+      if (!joined || *joined != dimsOf(softmax.getType()))
+        return rewriter.notifyMatchFailure(op, "the mask does not broadcast to the scores");
+    }
+    Value key = scores->matmul.getTransposeRhs() ? keys : withLastTwoSwapped(keys, rewriter);
+    rewriter.replaceOpWithNewOp<AttentionOp>(op, query, key, value, scores->mask, llvm::APFloat(scale), guarded);
+    return success();
+  }
+};
+
+} // namespace
+
+void populateAttentionRaising(RewritePatternSet &patterns) { patterns.add<RaiseAttention>(patterns.getContext()); }
+
+} // namespace graphc
