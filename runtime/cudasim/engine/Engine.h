@@ -120,6 +120,8 @@ public:
   /// False when `base` is not the start of a live allocation made by `allocate`.
   bool free(uint64_t base);
   void setPoisonLimit(uint64_t bytes) { poisonLimit = bytes; }
+  /// Kernels may not write it any more (`.const` variables).
+  void setReadOnly(uint64_t base);
 
   /// The live allocation that holds `address` (own, registered host memory, or a peer's), or nothing.
   std::optional<Allocation> find(uint64_t address) const;

@@ -1,0 +1,296 @@
+// The slow path of memory accesses: windows, bounds, liveness, alignment, pending copies, access tracking.
+#include "runtime/cudasim/engine/Checkers.h"
+
+#include <algorithm>
+
+#include <sys/mman.h>
+
+namespace graphc::cudasim {
+
+uint64_t deviceClock(Warp &warp, bool nanoseconds) {
+  // A clock that advances with executed instructions: repeatable, and monotonic per launch.
+  uint64_t steps = warp.worker->steps + warp.block->launch->clock.fetch_add(8, std::memory_order_relaxed);
+  return nanoseconds ? uint64_t(1) << 40 | steps : steps;
+}
+
+MemSpace concreteSpace(MemSpace space, uint64_t &address) {
+  if (space != MemSpace::Generic)
+    return space;
+  if (address - sharedWindow < windowSize) {
+    address -= sharedWindow;
+    return MemSpace::Shared;
+  }
+  if (address - localWindow < windowSize) {
+    address -= localWindow;
+    return MemSpace::Local;
+  }
+  if (address - paramWindow < windowSize) {
+    address -= paramWindow;
+    return MemSpace::Param;
+  }
+  return MemSpace::Global;
+}
+
+static std::string accessText(const MemOp &mem, bool write, uint32_t bytes, MemSpace space) {
+  const char *names[] = {"generic", "global", "shared", "local", "parameter"};
+  const char *verb = mem.access == AccessKind::Atomic ? "atomic on" : write ? "write of" : "read of";
+  return std::string(verb) + " " + std::to_string(bytes) + " bytes of " + names[int(space)] + " memory";
+}
+
+void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi) {
+  Worker &worker = *warp.worker;
+  auto [it, isNew] = worker.touched.try_emplace(lo);
+  TouchedRange &range = it->second;
+  if (isNew) {
+    range.lo = lo;
+    range.hi = hi;
+    range.base = lo & ~uint64_t(4095);
+    uint64_t pages = (hi - range.base + 4095) >> 12;
+    range.words = pages * 64;
+    range.mapped = range.words * 8 * 3 + pages;
+    auto *memory = static_cast<char *>(
+        mmap(nullptr, range.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    range.read = reinterpret_cast<uint64_t *>(memory);
+    range.written = range.read + range.words;
+    range.atomics = range.written + range.words;
+    range.pages = reinterpret_cast<uint8_t *>(range.atomics + range.words);
+  }
+  cache.readBits = range.read;
+  cache.writeBits = range.written;
+  cache.pageTouched = range.pages;
+  cache.bitsBase = range.base;
+}
+
+void trackLanes(Warp &warp, const MemOp &mem, const uint64_t (&addresses)[32], uint32_t bytes, bool write, uint32_t mask) {
+  BoundsCache &cache = warp.caches[mem.index];
+  uint64_t *words = mem.access == AccessKind::Atomic ? nullptr : write ? cache.writeBits : cache.readBits;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    uint64_t address = addresses[__builtin_ctz(rest)];
+    if (address < cache.lo || address + bytes > cache.hi) {
+      // Lanes of one access may lie in several allocations.
+      MemorySpace::Range range = warp.block->launch->memory->accessible(address);
+      if (!range.hi)
+        continue;
+      BoundsCache other;
+      attachTracking(warp, other, range.lo, range.hi);
+      TouchedRange &touched = warp.worker->touched[range.lo];
+      uint64_t *target = mem.access == AccessKind::Atomic ? touched.atomics : write ? touched.written : touched.read;
+      for (uint64_t at = address - touched.base; at < address - touched.base + bytes; ++at)
+        target[at >> 6] |= uint64_t(1) << (at & 63);
+      touched.pages[(address - touched.base) >> 12] = 1;
+      touched.pages[(address - touched.base + bytes - 1) >> 12] = 1;
+      continue;
+    }
+    if (mem.access == AccessKind::Atomic && !words)
+      words = cache.readBits + 2 * (cache.writeBits - cache.readBits);
+    uint64_t at = address - cache.bitsBase;
+    cache.pageTouched[at >> 12] = 1;
+    uint64_t bits = bytes >= 64 ? ~uint64_t(0) : (uint64_t(1) << bytes) - 1;
+    words[at >> 6] |= bits << (at & 63);
+    if ((at & 63) + bytes > 64) {
+      words[(at >> 6) + 1] |= bits >> (64 - (at & 63));
+      cache.pageTouched[(at + bytes - 1) >> 12] = 1;
+    }
+  }
+}
+
+uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uint64_t (&addresses)[32], uint32_t bytes,
+                       bool write, uint32_t mask, char *(&pointers)[32]) {
+  Block &block = *warp.block;
+  LaunchState &launch = *block.launch;
+  bool check = launch.config->checks.bounds;
+  BoundsCache &cache = warp.caches[mem.index];
+  uint32_t align = mem.access == AccessKind::LdMatrix || mem.access == AccessKind::StMatrix ? 16
+                   : mem.access == AccessKind::AsyncCopy                                    ? mem.elementBytes
+                                                                                            : bytes;
+  uint32_t allowed = 0;
+  MemorySpace::Range range;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t address = addresses[lane], original = address;
+    MemSpace space = concreteSpace(mem.space, address);
+    if (warp.event != Event::None)
+      break;
+    if (address & (align - 1)) {
+      report(warp, inst, lane, FindingKind::Misaligned,
+             accessText(mem, write, bytes, space) + " at an address that is not a multiple of " + std::to_string(align),
+             original, bytes);
+      continue;
+    }
+    switch (space) {
+    case MemSpace::Shared: {
+      const LaunchState::SharedRange *hit = nullptr;
+      for (const auto &candidate : launch.sharedRanges)
+        if (address >= candidate.lo && address + bytes <= candidate.hi)
+          hit = &candidate;
+      if (!hit) {
+        bool stray = address >= windowSize || address + bytes > launch.sharedBytes;
+        if (check || stray) {
+          report(warp, inst, lane, FindingKind::OutOfBounds, accessText(mem, write, bytes, space), original, bytes, {}, true,
+                 address >= windowSize ? "this is not a shared address; a generic address needs cvta.to.shared"
+                                       : describeShared(launch, address));
+          continue;
+        }
+      } else if (mem.space == MemSpace::Shared) {
+        cache.lo = hit->lo;
+        cache.hi = hit->hi;
+      }
+      pointers[lane] = block.shared + address;
+      break;
+    }
+    case MemSpace::Local: {
+      uint32_t localBytes = launch.function->localBytes;
+      if (address + bytes > localBytes) {
+        report(warp, inst, lane, FindingKind::OutOfBounds, accessText(mem, write, bytes, space), original, bytes, {}, true,
+               "the thread has " + std::to_string(localBytes) + " bytes of local memory");
+        continue;
+      }
+      pointers[lane] = block.local + uint64_t(warp.index * 32 + lane) * localBytes + address;
+      break;
+    }
+    case MemSpace::Param: {
+      if (address + bytes > launch.paramBlock.size() || write) {
+        report(warp, inst, lane, FindingKind::OutOfBounds, accessText(mem, write, bytes, space), original, bytes, {}, true,
+               write ? "kernel parameters are read-only"
+                     : "the parameters have " + std::to_string(launch.paramBlock.size()) + " bytes");
+        continue;
+      }
+      pointers[lane] = launch.paramBlock.data() + address;
+      break;
+    }
+    default: {
+      if (!(address >= range.lo && address + bytes <= range.hi))
+        range = launch.memory->accessible(address);
+      bool inside = range.hi && address + bytes <= range.hi;
+      if (!inside) {
+        FindingKind kind = FindingKind::OutOfBounds;
+        std::optional<Allocation> nearest = launch.memory->findNearest(address);
+        if (address < 65536)
+          kind = FindingKind::NullPointer;
+        else if (!range.hi && nearest && nearest->contains(address)) {
+          std::string described = launch.memory->describe(address);
+          if (!nearest->live || described.find("released") != std::string::npos)
+            kind = FindingKind::UseAfterFree;
+        }
+        report(warp, inst, lane, kind, accessText(mem, write, bytes, space), original, bytes, {}, true,
+               launch.memory->describe(address));
+        range = {};
+        continue;
+      }
+      if (write && range.readOnly) {
+        report(warp, inst, lane, FindingKind::WriteToConstant, accessText(mem, write, bytes, space), original, bytes, {},
+               true, launch.memory->describe(address));
+        continue;
+      }
+      if (address >= cache.hi || address < cache.lo) {
+        cache.lo = range.lo;
+        cache.hi = range.hi;
+        cache.readBits = cache.writeBits = nullptr;
+        if (launch.config->trackAccesses && !(range.host && false))
+          attachTracking(warp, cache, range.lo, range.hi);
+        if (mem.access == AccessKind::Atomic && cache.readBits) { // atomics are their own class
+          TouchedRange &touched = warp.worker->touched[range.lo];
+          cache.readBits = cache.writeBits = touched.atomics;
+        }
+      }
+      pointers[lane] = reinterpret_cast<char *>(address);
+      break;
+    }
+    }
+    allowed |= 1u << lane;
+  }
+  if (warp.event != Event::None)
+    return 0;
+  return allowed;
+}
+
+uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]) {
+  if (mem.access == AccessKind::LdMatrix || mem.access == AccessKind::StMatrix)
+    mask &= mem.vector == 4 ? ~0u : mem.vector == 2 ? 0xFFFFu : 0xFFu;
+  for (int i = 0; i < 32; ++i) {
+    if (mem.noAddress)
+      addresses[i] = uint64_t(mem.offset);
+    else if (mem.wideAddress)
+      addresses[i] = reinterpret_cast<const uint64_t *>(warp.at(mem.address))[i] + uint64_t(mem.offset);
+    else
+      addresses[i] = uint32_t(reinterpret_cast<const uint32_t *>(warp.at(mem.address))[i] + uint32_t(mem.offset));
+  }
+  return mask;
+}
+
+// -- cp.async ------------------------------------------------------------------------------------------------------
+
+uint32_t checkPending(Warp &warp, const Inst &inst, const uint64_t (&addresses)[32], uint32_t bytes, bool write,
+                      uint32_t mask) {
+  if (!warp.block->launch->config->checks.asyncCopies)
+    return mask;
+  PendingCopies &pending = *warp.pending;
+  uint32_t allowed = mask;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t first = addresses[lane] >> 2, last = (addresses[lane] + bytes - 1) >> 2;
+    for (uint64_t granule = first; granule <= last; ++granule)
+      if (pending.bits[granule >> 6] >> (granule & 63) & 1) {
+        std::string who;
+        for (uint32_t index = 0; index < warp.block->warpCount && who.empty(); ++index)
+          for (const AsyncEntry &entry : warp.block->async[index].entries)
+            if (granule * 4 >= entry.destination && granule * 4 < uint64_t(entry.destination) + entry.bytes) {
+              who = "the copy was issued by thread " + std::to_string(index * 32 + entry.lane) +
+                    " and its cp.async.wait_group has not covered it";
+              break;
+            }
+        report(warp, inst, lane, FindingKind::PendingAsyncCopy,
+               std::string(write ? "write to" : "read of") + " shared memory that a cp.async is still filling", addresses[lane],
+               bytes, {}, true, who);
+        allowed &= ~(1u << lane);
+        break;
+      }
+    if (warp.event != Event::None)
+      return 0;
+  }
+  return allowed;
+}
+
+void noteAsyncCopy(Warp &warp, const uint64_t (&destinations)[32], uint32_t bytes, uint32_t mask) {
+  Block &block = *warp.block;
+  AsyncState &async = block.async[warp.index];
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint32_t destination = uint32_t(destinations[lane]);
+    async.entries.push_back({async.committed[lane], destination, uint8_t(lane), uint8_t(bytes)});
+    for (uint32_t granule = destination >> 2; granule < (destination + bytes) >> 2; ++granule) {
+      uint64_t bit = uint64_t(1) << (granule & 63);
+      block.pending.granules += !(block.pending.bits[granule >> 6] & bit);
+      block.pending.bits[granule >> 6] |= bit;
+    }
+  }
+}
+
+void runAsyncCommit(Warp &warp, const Inst &, void *, uint32_t mask) {
+  AsyncState &async = warp.block->async[warp.index];
+  for (uint32_t rest = mask; rest; rest &= rest - 1)
+    ++async.committed[__builtin_ctz(rest)];
+}
+
+/// imm: groups that may stay open; −1 (wait_all) also covers what was never committed.
+void runAsyncWait(Warp &warp, const Inst &inst, void *, uint32_t mask) {
+  Block &block = *warp.block;
+  AsyncState &async = block.async[warp.index];
+  size_t kept = 0;
+  for (const AsyncEntry &entry : async.entries) {
+    bool mine = (mask >> entry.lane) & 1;
+    bool complete = mine && (inst.imm < 0 || int64_t(entry.group) < int64_t(async.committed[entry.lane]) - inst.imm);
+    if (!complete) {
+      async.entries[kept++] = entry;
+      continue;
+    }
+    for (uint32_t granule = entry.destination >> 2; granule < (entry.destination + entry.bytes) >> 2; ++granule) {
+      uint64_t bit = uint64_t(1) << (granule & 63);
+      block.pending.granules -= (block.pending.bits[granule >> 6] & bit) != 0;
+      block.pending.bits[granule >> 6] &= ~bit;
+    }
+  }
+  async.entries.resize(kept);
+}
+
+} // namespace graphc::cudasim

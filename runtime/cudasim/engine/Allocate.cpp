@@ -1,0 +1,217 @@
+// Register allocation: virtual registers to slots of the warp's register area.
+//
+// Liveness is solved per basic block, turned into one interval per register over the linear code, and slots are handed
+// out by a linear scan, one pool per width, so that two registers share a slot only when they are the same width and
+// never live together. Small register areas stay in the first-level cache; that is worth more than any clever handler.
+#include "runtime/cudasim/engine/Function.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace graphc::cudasim {
+
+namespace {
+
+struct BitMatrix {
+  size_t words;
+  std::vector<uint64_t> data;
+  BitMatrix(size_t rows, size_t bits) : words((bits + 63) / 64), data(rows * words) {}
+  uint64_t *row(size_t r) { return data.data() + r * words; }
+};
+
+} // namespace
+
+void allocateRegisters(Lowered &lowered, FunctionCode &function) {
+  size_t count = lowered.code.size(), regs = lowered.registers.size();
+  auto fixups = [&](size_t i) {
+    return std::span(lowered.fixups.data() + lowered.fixupBegin[i], lowered.fixupBegin[i + 1] - lowered.fixupBegin[i]);
+  };
+  // Basic blocks.
+  std::vector<bool> leader(count + 1);
+  leader[0] = true;
+  for (size_t i = 0; i < count; ++i) {
+    const Inst &inst = lowered.code[i];
+    if (inst.kind == Kind::Branch) {
+      leader[inst.target] = true;
+      leader[i + 1] = true;
+    } else if (inst.kind == Kind::Exit) {
+      leader[i + 1] = true;
+    }
+  }
+  std::vector<uint32_t> starts;
+  std::vector<uint32_t> blockOf(count);
+  for (size_t i = 0; i < count; ++i) {
+    if (leader[i])
+      starts.push_back(uint32_t(i));
+    blockOf[i] = uint32_t(starts.size() - 1);
+  }
+  size_t blocks = starts.size();
+  starts.push_back(uint32_t(count));
+  BitMatrix gen(blocks, regs), kill(blocks, regs), liveIn(blocks, regs), liveOut(blocks, regs);
+  for (size_t b = 0; b < blocks; ++b)
+    for (uint32_t i = starts[b]; i < starts[b + 1]; ++i) {
+      bool guarded = lowered.code[i].guard != predTrue;
+      for (const Fixup &fix : fixups(i)) // `guard` itself is a fixup; a virtual guard is never predTrue
+        guarded |= fix.where == &lowered.code[i].guard;
+      for (const Fixup &fix : fixups(i))
+        if (fix.isUse && !(kill.row(b)[fix.reg / 64] >> (fix.reg % 64) & 1))
+          gen.row(b)[fix.reg / 64] |= uint64_t(1) << (fix.reg % 64);
+      for (const Fixup &fix : fixups(i))
+        if (fix.isDef) {
+          // A guarded definition keeps the old value in some lanes.
+          if (!guarded)
+            kill.row(b)[fix.reg / 64] |= uint64_t(1) << (fix.reg % 64);
+          else if (!(kill.row(b)[fix.reg / 64] >> (fix.reg % 64) & 1))
+            gen.row(b)[fix.reg / 64] |= uint64_t(1) << (fix.reg % 64);
+        }
+    }
+  std::vector<std::array<int, 2>> successors(blocks, {-1, -1});
+  for (size_t b = 0; b < blocks; ++b) {
+    size_t last = starts[b + 1] - 1;
+    const Inst &inst = lowered.code[last];
+    bool conditional = false;
+    for (const Fixup &fix : fixups(last))
+      conditional |= fix.where == &inst.guard;
+    if (inst.kind == Kind::Branch && inst.target < count)
+      successors[b][0] = int(blockOf[inst.target]);
+    if ((conditional || (inst.kind != Kind::Branch && inst.kind != Kind::Exit)) && last + 1 < count)
+      successors[b][1] = int(b) + 1;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t b = blocks; b-- > 0;) {
+      uint64_t *out = liveOut.row(b), *in = liveIn.row(b);
+      for (int successor : successors[b])
+        if (successor >= 0)
+          for (size_t word = 0; word < gen.words; ++word)
+            out[word] |= liveIn.row(successor)[word];
+      for (size_t word = 0; word < gen.words; ++word) {
+        uint64_t next = gen.row(b)[word] | (out[word] & ~kill.row(b)[word]);
+        if (next != in[word]) {
+          in[word] = next;
+          changed = true;
+        }
+      }
+    }
+  }
+  // Intervals in half steps: uses at 2i, definitions at 2i+1. Only lane-wise instructions may reuse an operand's slot.
+  struct Interval {
+    uint32_t start = UINT32_MAX, end = 0;
+    int reg = 0;
+  };
+  std::vector<Interval> intervals(regs);
+  auto extend = [&](int reg, uint32_t at) {
+    intervals[reg].start = std::min(intervals[reg].start, at);
+    intervals[reg].end = std::max(intervals[reg].end, at);
+  };
+  for (size_t b = 0; b < blocks; ++b)
+    for (size_t word = 0; word < gen.words; ++word) {
+      for (uint64_t rest = liveIn.row(b)[word]; rest; rest &= rest - 1)
+        extend(int(word * 64) + __builtin_ctzll(rest), 2 * starts[b]);
+      for (uint64_t rest = liveOut.row(b)[word]; rest; rest &= rest - 1)
+        extend(int(word * 64) + __builtin_ctzll(rest), 2 * starts[b + 1] - 1);
+    }
+  for (size_t i = 0; i < count; ++i) {
+    bool laneWise = lowered.code[i].kind == Kind::Simd32 || lowered.code[i].kind == Kind::Simd64;
+    for (const Fixup &fix : fixups(i)) {
+      if (fix.isUse)
+        extend(fix.reg, uint32_t(2 * i + (laneWise ? 0 : 1)));
+      if (fix.isDef)
+        extend(fix.reg, uint32_t(2 * i + 1));
+    }
+  }
+  std::vector<Interval> order;
+  for (size_t reg = 0; reg < regs; ++reg)
+    if (intervals[reg].start != UINT32_MAX) {
+      intervals[reg].reg = int(reg);
+      order.push_back(intervals[reg]);
+    }
+  std::sort(order.begin(), order.end(),
+            [](const Interval &a, const Interval &b) { return std::tie(a.start, a.reg) < std::tie(b.start, b.reg); });
+  std::vector<uint32_t> slotOf(regs);
+  uint32_t used[3] = {2, 0, 0}; // two fixed predicates
+  std::vector<uint32_t> freed[3];
+  using Active = std::pair<uint32_t, int>;
+  std::vector<Active> active;
+  auto later = [](const Active &a, const Active &b) { return a.first > b.first; };
+  uint32_t wordsLive = 0, wordsPeak = 0;
+  auto weight = [&](int reg) {
+    return lowered.registers[reg] == RegClass::Wide ? 2u : lowered.registers[reg] == RegClass::Word ? 1u : 0u;
+  };
+  for (const Interval &interval : order) {
+    while (!active.empty() && active.front().first < interval.start) {
+      std::pop_heap(active.begin(), active.end(), later);
+      int done = active.back().second;
+      active.pop_back();
+      freed[int(lowered.registers[done])].push_back(slotOf[done]);
+      wordsLive -= weight(done);
+    }
+    int cls = int(lowered.registers[interval.reg]);
+    if (freed[cls].empty()) {
+      slotOf[interval.reg] = used[cls]++;
+    } else { // the lowest: keeps the area dense
+      auto lowest = std::min_element(freed[cls].begin(), freed[cls].end());
+      slotOf[interval.reg] = *lowest;
+      *lowest = freed[cls].back();
+      freed[cls].pop_back();
+    }
+    active.push_back({interval.end, interval.reg});
+    std::push_heap(active.begin(), active.end(), later);
+    wordsLive += weight(interval.reg);
+    wordsPeak = std::max(wordsPeak, wordsLive);
+  }
+  uint32_t predicateBytes = (used[0] * 4 + 127) & ~127u;
+  uint32_t specialBytes = 0;
+  for (SpecialSlot &special : function.specials) {
+    special.slot = predicateBytes + specialBytes;
+    specialBytes += 128;
+  }
+  uint32_t wordBase = predicateBytes + specialBytes, wideBase = wordBase + used[1] * 128;
+  function.predicates = used[0];
+  function.registerAreaBytes = wideBase + used[2] * 256;
+  auto refOf = [&](int reg) -> Ref {
+    switch (lowered.registers[reg]) {
+    case RegClass::Predicate: return slotOf[reg] * 4;
+    case RegClass::Word: return wordBase + slotOf[reg] * 128;
+    default: return wideBase + slotOf[reg] * 256;
+    }
+  };
+  function.useBegin.push_back(0);
+  for (size_t i = 0; i < count; ++i) {
+    for (const Fixup &fix : fixups(i)) {
+      *fix.where = refOf(fix.reg);
+      uint8_t bytes = lowered.registers[fix.reg] == RegClass::Predicate ? 0
+                      : lowered.registers[fix.reg] == RegClass::Word    ? 4
+                                                                         : 8;
+      if (fix.isUse)
+        function.uses.push_back({*fix.where, bytes, false, fix.isAddress});
+      if (fix.isDef)
+        function.uses.push_back({*fix.where, bytes, true, false});
+    }
+    function.useBegin.push_back(uint32_t(function.uses.size()));
+  }
+  // References to specials were written as their index with base 3 (see Lower.cpp); patch them in place.
+  auto patchSpecial = [&](Ref &ref) {
+    if ((ref & 3) == 3)
+      ref = function.specials[ref >> 2].slot;
+  };
+  for (Inst &inst : lowered.code)
+    for (Ref *ref : {&inst.d, &inst.a, &inst.b, &inst.c, &inst.members})
+      patchSpecial(*ref);
+  for (MemOp &mem : function.mems) {
+    patchSpecial(mem.address);
+    patchSpecial(mem.source);
+    patchSpecial(mem.sourceSize);
+    for (Ref &ref : mem.values)
+      patchSpecial(ref);
+  }
+  for (auto &list : function.lists)
+    for (Ref &ref : list)
+      patchSpecial(ref);
+  function.code.assign(lowered.code.begin(), lowered.code.end());
+  // What ptxas would need, roughly: live words, addressing temporaries, and its granularity of eight.
+  function.info.registers = std::min(255u, ((wordsPeak + 6 + 7) / 8) * 8);
+}
+
+} // namespace graphc::cudasim

@@ -1,0 +1,45 @@
+// The optional checks that look at every instruction: data races and uninitialised reads.
+#pragma once
+
+#include "runtime/cudasim/engine/Launch.h"
+
+namespace graphc::cudasim {
+
+/// Runs before an instruction when any instrumentation is on.
+void instrument(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint32_t mask);
+
+class RaceChecker {
+public:
+  RaceChecker(LaunchState &launch, Block &block);
+  ~RaceChecker();
+  void access(Warp &warp, const Inst &inst, uint32_t mask);
+  /// bar.warp.sync: these lanes have seen each other.
+  void joinLanes(Warp &warp, uint32_t lanes);
+  /// A warp arrives (sync or arrive) at a block barrier; later it leaves it.
+  void barrierArrive(Warp &warp, unsigned id);
+  void barrierLeave(Warp &warp, unsigned id);
+  void barrierReset(unsigned id);
+  /// A warp's cp.async writes become its own at wait_group.
+  void mbarrierArrive(Warp &warp, uint32_t address);
+  void mbarrierWait(Warp &warp, uint32_t address);
+
+  struct State;
+
+private:
+  std::unique_ptr<State> state;
+};
+
+class DefinedChecker {
+public:
+  explicit DefinedChecker(LaunchState &launch);
+  ~DefinedChecker();
+  void instruction(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint32_t mask);
+  void blockStarts(Block &block);
+
+  struct State;
+
+private:
+  std::unique_ptr<State> state;
+};
+
+} // namespace graphc::cudasim

@@ -1,0 +1,139 @@
+// One launch while it runs: the grid's shared state, the host threads' workers, the resident blocks.
+#pragma once
+
+#include "runtime/cudasim/engine/Function.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+namespace graphc::cudasim {
+
+struct LaunchState;
+class RaceChecker;
+class DefinedChecker;
+
+struct BarrierState {
+  uint32_t expected = 0;      ///< threads; zero means all that live
+  uint32_t arrivedWarps = 0;  ///< warps all of whose live lanes wait here
+  uint32_t arrivedOnly = 0;   ///< threads counted by bar.arrive
+  uint32_t waitingFragments = 0;
+  uint32_t redAnd = 1, redOr = 0, redCount = 0;
+  uint32_t generation = 0;
+};
+
+/// One lane's copy that its wait_group has not covered yet.
+struct AsyncEntry {
+  uint32_t group, destination;
+  uint8_t lane, bytes;
+};
+struct AsyncState {
+  uint32_t committed[32] = {};
+  std::vector<AsyncEntry> entries;
+};
+
+struct Block {
+  LaunchState *launch = nullptr;
+  Worker *worker = nullptr;
+  uint64_t linear = 0;
+  Dim3 id{0, 0, 0};
+  std::vector<char> storage; ///< warps, registers, shared and local memory, in this order
+  Warp *warps = nullptr;
+  uint32_t warpCount = 0, liveWarps = 0, nextWarp = 0;
+  char *registers = nullptr, *shared = nullptr, *local = nullptr;
+  BarrierState barriers[16];
+  PendingCopies pending;
+  std::vector<uint64_t> pendingBits;
+  std::vector<AsyncState> async;
+  uint64_t barrierEpoch = 0;
+  bool done = false, spinning = false;
+  std::unique_ptr<RaceChecker> races;
+};
+
+/// Bits of one allocation's bytes that this worker's blocks touched.
+struct TouchedRange {
+  uint64_t lo = 0, hi = 0, base = 0, words = 0;
+  uint64_t *read = nullptr, *written = nullptr, *atomics = nullptr;
+  uint8_t *pages = nullptr;
+  size_t mapped = 0;
+};
+
+struct Worker {
+  LaunchState *launch = nullptr;
+  unsigned index = 0;
+  std::vector<BoundsCache> caches;
+  std::vector<std::unique_ptr<Block>> resident, spare;
+  uint64_t steps = 0, rng = 0;
+  // counters
+  std::vector<uint64_t> executions, lanes;
+  Counters counters;
+  std::map<uint64_t, TouchedRange> touched; ///< by lo
+  ~Worker();
+};
+
+struct LaunchState {
+  const ModuleCode *module = nullptr;
+  const FunctionCode *function = nullptr;
+  MemorySpace *memory = nullptr;
+  const DeviceModel *model = nullptr;
+  const LaunchConfig *config = nullptr;
+  LaunchResult *result = nullptr;
+  std::vector<char> paramStorage;
+  char *paramArea = nullptr;          ///< broadcast slots
+  std::vector<char> paramBlock;       ///< for ld.param through registers
+  uint32_t sharedBytes = 0;           ///< layout plus dynamic
+  struct SharedRange {
+    uint32_t lo, hi;
+    const SharedSymbol *symbol;       ///< null: dynamic
+  };
+  std::vector<SharedRange> sharedRanges;
+  uint32_t warpsPerBlock = 0, residentLimit = 1;
+  uint64_t totalBlocks = 0, seedMultiplier = 1, seedOffset = 0;
+  std::atomic<uint64_t> nextBlock{0}, finishedBlocks{0}, progress{0}, steps{0}, clock{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;                   ///< findings, printf
+  bool instrumented = false;
+  std::unique_ptr<RaceChecker> globalRaces;
+  std::unique_ptr<DefinedChecker> defined;
+  uint64_t gridBarrier[16] = {};      ///< what %envreg1/2 point to
+
+  const DebugSite &site(const Inst &inst) const { return function->debug[inst.debug]; }
+};
+
+// -- reports (Report.cpp) ------------------------------------------------------------------------------------------
+
+CodeSite codeSite(const LaunchState &launch, const Block &block, const Warp &warp, const Inst &inst, unsigned lane);
+/// Records a finding at an instruction and, when it is an error, stops the launch unless keepGoing.
+void report(Warp &warp, const Inst &inst, unsigned lane, FindingKind kind, std::string text, uint64_t address = 0,
+            uint32_t bytes = 0, std::optional<CodeSite> other = {}, bool isError = true, std::string allocation = {});
+std::string describeShared(const LaunchState &launch, uint64_t offset);
+
+// -- interpreter (Interpreter.cpp, Barriers.cpp) -------------------------------------------------------------------
+
+enum class WarpOutcome : uint8_t { Blocked, Exhausted, Yielded, Finished, Stopped };
+/// Runs one warp for at most `fuel` instructions.
+WarpOutcome runWarp(Worker &worker, Block &block, Warp &warp, uint64_t fuel);
+/// A fragment reached a barrier; `index` is its place in the warp's list. The fragment parks unless it only arrives.
+void arriveAtBarrier(Block &block, Warp &warp, const Inst &inst, unsigned index, uint32_t mask);
+/// Lanes left: barriers and collectives that waited for them may proceed.
+void lanesExited(Block &block, Warp &warp);
+/// Parked collectives and warp barriers of this warp that can now run become ready.
+void wakeParked(Warp &warp);
+/// Nothing in the block can run: names the reason and reports it.
+void reportStuck(Block &block);
+void mergeFragments(Warp &warp);
+
+// -- instrumentation (Counters.cpp, Races.cpp, Defined.cpp) --------------------------------------------------------
+
+void countInstruction(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint32_t mask);
+void finishCounters(LaunchState &launch, std::vector<std::unique_ptr<Worker>> &workers);
+void collectTouched(Worker &worker, LaunchResult &result);
+void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi);
+
+/// The 32 addresses of a memory instruction, recomputed for instrumentation; the mask of lanes that access.
+uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]);
+/// The space one lane's address is in, with the window taken off.
+MemSpace concreteSpace(MemSpace space, uint64_t &address);
+
+} // namespace graphc::cudasim

@@ -1,0 +1,943 @@
+// The PTX grammar: a hand-written lexer and a recursive parser.
+//
+// Strict on purpose. An early prototype took `.loc` to end at `;` and silently swallowed a quarter of the program; here
+// whatever the grammar does not name is an error with its line. Only instructions stay open: their mnemonics are
+// judged by the decoder, which refuses one function, not the module.
+#include "runtime/cudasim/engine/Ptx.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace graphc::cudasim::ptx {
+
+unsigned sizeOf(Type type) {
+  switch (type) {
+  case Type::B8: case Type::U8: case Type::S8: case Type::E4M3: case Type::E5M2:
+    return 1;
+  case Type::B16: case Type::U16: case Type::S16: case Type::F16: case Type::BF16: case Type::E4M3x2: case Type::E5M2x2:
+    return 2;
+  case Type::B32: case Type::U32: case Type::S32: case Type::F32: case Type::F16x2: case Type::BF16x2: case Type::TF32:
+    return 4;
+  case Type::B64: case Type::U64: case Type::S64: case Type::F64: case Type::F32x2:
+    return 8;
+  case Type::B128:
+    return 16;
+  case Type::None: case Type::Pred:
+    return 0;
+  }
+  return 0;
+}
+
+Type typeNamed(std::string_view text) {
+  static const std::unordered_map<std::string_view, Type> names = {
+      {"pred", Type::Pred}, {"b8", Type::B8}, {"b16", Type::B16}, {"b32", Type::B32}, {"b64", Type::B64},
+      {"b128", Type::B128}, {"u8", Type::U8}, {"u16", Type::U16}, {"u32", Type::U32}, {"u64", Type::U64},
+      {"s8", Type::S8}, {"s16", Type::S16}, {"s32", Type::S32}, {"s64", Type::S64}, {"f16", Type::F16},
+      {"f16x2", Type::F16x2}, {"bf16", Type::BF16}, {"bf16x2", Type::BF16x2}, {"tf32", Type::TF32},
+      {"f32", Type::F32}, {"f64", Type::F64}, {"f32x2", Type::F32x2}, {"e4m3", Type::E4M3}, {"e5m2", Type::E5M2},
+      {"e4m3x2", Type::E4M3x2}, {"e5m2x2", Type::E5M2x2}};
+  auto it = names.find(text);
+  return it == names.end() ? Type::None : it->second;
+}
+
+int Function::findLabel(std::string_view label, int scope) const {
+  for (; scope >= 0; scope = scopeParents[scope])
+    for (const Label &candidate : labels)
+      if (candidate.scope == scope && candidate.name == label)
+        return int(candidate.index);
+  return -1;
+}
+
+namespace {
+
+struct Failed {
+  std::string message;
+};
+
+enum class Tok : uint8_t { End, Name, Dot, Integer, Float32, Float64, String, Punct };
+
+struct Token {
+  Tok kind = Tok::End;
+  std::string_view text;
+  int64_t integer = 0;
+  double real = 0;
+  uint32_t line = 0;
+  bool is(char c) const { return kind == Tok::Punct && text[0] == c; }
+};
+
+bool nameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%'; }
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool nameChar(char c) { return nameStart(c) || digit(c); }
+
+class Lexer {
+public:
+  explicit Lexer(std::string_view text) : at(text.data()), end(text.data() + text.size()) { advance(); }
+  const Token &peek() const { return token; }
+  Token take() {
+    Token taken = token;
+    advance();
+    return taken;
+  }
+  const char *tokenStart() const { return start; }
+  const char *lastEnd() const { return previousEnd; }
+  uint32_t line() const { return token.line; }
+
+  /// The mnemonic at a name token: dotted pieces with no blanks between, split.
+  void takeMnemonic(std::vector<std::string_view> &parts) {
+    const char *p = start;
+    for (;;) {
+      const char *piece = p;
+      while (p < end && (nameChar(*p) || (*p == ':' && p + 1 < end && p[1] == ':')))
+        p += *p == ':' ? 2 : 1;
+      if (p == piece)
+        throw Failed{"line " + std::to_string(token.line) + ": an instruction name ends with a dot"};
+      parts.emplace_back(piece, size_t(p - piece));
+      if (p < end && *p == '.')
+        ++p;
+      else
+        break;
+    }
+    at = p;
+    advance();
+  }
+  /// Rest of the current source line after the current token, without comments; the next token is on the next line.
+  std::string_view takeLine() {
+    const char *begin = start;
+    const char *p = begin;
+    while (p < end && *p != '\n' && !(*p == '/' && p + 1 < end && p[1] == '/'))
+      ++p;
+    std::string_view text(begin, size_t(p - begin));
+    while (p < end && *p != '\n')
+      ++p;
+    at = p;
+    lineNumber = token.line;
+    advance();
+    return text;
+  }
+
+private:
+  void advance() {
+    previousEnd = at;
+    for (;;) { // blanks and comments
+      if (at >= end) {
+        token = {Tok::End, {}, 0, 0, lineNumber};
+        start = end;
+        return;
+      }
+      if (*at == '\n') {
+        ++lineNumber;
+        ++at;
+      } else if (*at == ' ' || *at == '\t' || *at == '\r' || *at == 0) {
+        ++at;
+      } else if (*at == '/' && at + 1 < end && at[1] == '/') {
+        while (at < end && *at != '\n')
+          ++at;
+      } else if (*at == '/' && at + 1 < end && at[1] == '*') {
+        at += 2;
+        while (at + 1 < end && !(*at == '*' && at[1] == '/')) {
+          lineNumber += *at == '\n';
+          ++at;
+        }
+        at = at + 2 < end ? at + 2 : end;
+      } else {
+        break;
+      }
+    }
+    start = at;
+    token = {};
+    token.line = lineNumber;
+    char c = *at;
+    if (nameStart(c)) {
+      while (at < end && nameChar(*at))
+        ++at;
+      token.kind = Tok::Name;
+    } else if (c == '.' && at + 1 < end && nameStart(at[1])) {
+      ++at;
+      while (at < end && (nameChar(*at) || (*at == ':' && at + 1 < end && at[1] == ':')))
+        at += *at == ':' ? 2 : 1;
+      token.kind = Tok::Dot;
+    } else if (digit(c)) {
+      lexNumber();
+    } else if (c == '"') {
+      ++at;
+      while (at < end && *at != '"')
+        at += *at == '\\' ? 2 : 1;
+      ++at;
+      if (at > end)
+        throw Failed{"line " + std::to_string(lineNumber) + ": a string does not end"};
+      token.kind = Tok::String;
+      token.text = std::string_view(start + 1, size_t(at - start) - 2);
+      return;
+    } else {
+      ++at;
+      token.kind = Tok::Punct;
+    }
+    token.text = std::string_view(start, size_t(at - start));
+  }
+
+  void lexNumber() {
+    token.kind = Tok::Integer;
+    if (*at == '0' && at + 1 < end && (at[1] == 'f' || at[1] == 'F' || at[1] == 'd' || at[1] == 'D')) {
+      unsigned digits = at[1] == 'f' || at[1] == 'F' ? 8 : 16;
+      uint64_t bits = 0;
+      at += 2;
+      auto [p, ec] = std::from_chars(at, at + digits < end ? at + digits : end, bits, 16);
+      if (p != at + digits)
+        throw Failed{"line " + std::to_string(lineNumber) + ": a float constant needs " + std::to_string(digits) +
+                     " hexadecimal digits"};
+      at = p;
+      token.integer = int64_t(bits);
+      if (digits == 8) {
+        uint32_t word = uint32_t(bits);
+        float value;
+        std::memcpy(&value, &word, 4);
+        token.real = value;
+        token.kind = Tok::Float32;
+      } else {
+        std::memcpy(&token.real, &bits, 8);
+        token.kind = Tok::Float64;
+      }
+      return;
+    }
+    int base = 10;
+    if (*at == '0' && at + 1 < end && (at[1] == 'x' || at[1] == 'X')) {
+      base = 16;
+      at += 2;
+    } else if (*at == '0' && at + 1 < end && (at[1] == 'b' || at[1] == 'B')) {
+      base = 2;
+      at += 2;
+    } else if (*at == '0' && at + 1 < end && digit(at[1])) {
+      base = 8;
+    }
+    uint64_t value = 0;
+    const char *first = at;
+    auto [p, ec] = std::from_chars(at, end, value, base);
+    if (ec != std::errc() || p == first)
+      throw Failed{"line " + std::to_string(lineNumber) + ": bad integer constant"};
+    if (base == 10 && p < end && (*p == '.' || *p == 'e' || *p == 'E') && p + 1 < end &&
+        (digit(p[1]) || p[1] == '-' || p[1] == '+')) {
+      auto [q, ec2] = std::from_chars(first, end, token.real);
+      token.kind = Tok::Float64;
+      std::memcpy(&token.integer, &token.real, 8);
+      at = q;
+      return;
+    }
+    at = p;
+    if (at < end && (*at == 'U' || *at == 'u'))
+      ++at;
+    token.integer = int64_t(value);
+  }
+
+  const char *at, *end;
+  const char *start = nullptr, *previousEnd = nullptr;
+  uint32_t lineNumber = 1;
+  Token token;
+};
+
+class Parser {
+public:
+  Parser(std::string_view text, Program &program) : lexer(text), program(program) {}
+
+  void module() {
+    while (lexer.peek().kind != Tok::End)
+      topLevel();
+    if (program.version == 0)
+      fail("no .version directive");
+    if (program.target.empty())
+      fail("no .target directive");
+  }
+
+private:
+  Lexer lexer;
+  Program &program;
+
+  // -- while inside a function
+  struct RegisterRange {
+    int first;
+    uint32_t count;
+  };
+  struct Scope {
+    int id;
+    std::unordered_map<std::string_view, int> registers, variables;
+    std::unordered_map<std::string_view, RegisterRange> ranges;
+  };
+  Function *function = nullptr;
+  std::vector<Scope> scopes;
+  uint32_t locFile = 0, locLine = 0;
+
+  [[noreturn]] void fail(std::string message) {
+    throw Failed{"line " + std::to_string(lexer.line()) + ": " + message};
+  }
+  std::string shown() {
+    const Token &token = lexer.peek();
+    return token.kind == Tok::End ? "the end of the text" : "'" + std::string(token.text) + "'";
+  }
+  void expect(char c) {
+    if (!lexer.peek().is(c))
+      fail(std::string("expected '") + c + "', found " + shown());
+    lexer.take();
+  }
+  bool accept(char c) {
+    if (!lexer.peek().is(c))
+      return false;
+    lexer.take();
+    return true;
+  }
+  std::string_view expectName() {
+    if (lexer.peek().kind != Tok::Name)
+      fail("expected a name, found " + shown());
+    return lexer.take().text;
+  }
+  int64_t expectInteger() {
+    bool minus = accept('-');
+    if (lexer.peek().kind != Tok::Integer)
+      fail("expected an integer, found " + shown());
+    int64_t value = lexer.take().integer;
+    return minus ? -value : value;
+  }
+  bool dot(std::string_view name) const {
+    return lexer.peek().kind == Tok::Dot && lexer.peek().text.substr(1) == name;
+  }
+  bool acceptDot(std::string_view name) {
+    if (!dot(name))
+      return false;
+    lexer.take();
+    return true;
+  }
+
+  static bool spaceNamed(std::string_view text, Space &space) {
+    if (text == "global") space = Space::Global;
+    else if (text == "const") space = Space::Const;
+    else if (text == "shared") space = Space::Shared;
+    else if (text == "local") space = Space::Local;
+    else if (text == "param") space = Space::Param;
+    else return false;
+    return true;
+  }
+
+  void topLevel() {
+    const Token &token = lexer.peek();
+    if (token.is(';')) {
+      lexer.take();
+      return;
+    }
+    if (token.kind != Tok::Dot)
+      fail("expected a directive, found " + shown());
+    std::string_view name = token.text.substr(1);
+    if (name == "version") {
+      lexer.take();
+      if (lexer.peek().kind != Tok::Float64)
+        fail(".version needs major.minor");
+      std::string text(lexer.take().text);
+      int major = std::atoi(text.c_str());
+      int minor = std::atoi(text.c_str() + text.find('.') + 1);
+      program.version = major * 10 + minor;
+    } else if (name == "target") {
+      lexer.take();
+      program.target = std::string(expectName());
+      while (accept(','))
+        expectName(); // debug, texmode_independent, …
+    } else if (name == "address_size") {
+      lexer.take();
+      if (expectInteger() != 64)
+        fail(".address_size must be 64");
+    } else if (name == "file") {
+      lexer.take();
+      uint64_t index = uint64_t(expectInteger());
+      if (index > 65535)
+        fail(".file number too large");
+      if (lexer.peek().kind != Tok::String)
+        fail(".file needs a quoted name");
+      if (program.files.size() <= index)
+        program.files.resize(index + 1);
+      program.files[index] = std::string(lexer.take().text);
+      while (accept(','))
+        expectInteger();
+    } else if (name == "loc") {
+      lexer.take();
+      lexer.takeLine();
+    } else if (name == "section") {
+      lexer.take();
+      lexer.take();
+      expect('{');
+      for (int depth = 1; depth;) {
+        if (lexer.peek().kind == Tok::End)
+          fail(".section does not end");
+        Token inner = lexer.take();
+        depth += inner.is('{') - inner.is('}');
+      }
+    } else if (name == "pragma") {
+      pragma();
+    } else if (name == "alias") {
+      lexer.take();
+      std::string_view alias = expectName();
+      expect(',');
+      std::string_view aliasee = expectName();
+      expect(';');
+      auto it = program.functionIndex.find(aliasee);
+      if (it == program.functionIndex.end())
+        fail(".alias of an unknown function");
+      program.functionIndex[alias] = it->second;
+    } else {
+      linkage();
+    }
+  }
+
+  void pragma() {
+    lexer.take();
+    do {
+      if (lexer.peek().kind != Tok::String)
+        fail(".pragma needs a quoted name");
+      lexer.take();
+    } while (accept(','));
+    expect(';');
+  }
+
+  void linkage() {
+    bool isExtern = false;
+    for (;;) {
+      if (acceptDot("extern"))
+        isExtern = true;
+      else if (!acceptDot("visible") && !acceptDot("weak") && !acceptDot("common"))
+        break;
+    }
+    if (dot("entry") || dot("func")) {
+      parseFunction(isExtern);
+      return;
+    }
+    Space space;
+    if (lexer.peek().kind != Tok::Dot || !spaceNamed(lexer.peek().text.substr(1), space))
+      fail("unknown directive " + shown());
+    lexer.take();
+    do {
+      Variable variable = declarator(space, isExtern);
+      program.globalIndex.insert_or_assign(variable.name, int(program.globals.size()));
+      program.globals.push_back(std::move(variable));
+    } while (repeatsDeclarator());
+    expect(';');
+  }
+
+  // `.global .u32 a, b;` is legal: later declarators reuse the type.
+  Variable last;
+  bool repeatsDeclarator() { return accept(','); }
+
+  Variable declarator(Space space, bool isExtern) {
+    Variable variable;
+    variable.space = space;
+    variable.isExtern = isExtern;
+    variable.line = lexer.line();
+    if (lexer.peek().kind != Tok::Dot) { // after a comma
+      variable.type = last.type;
+      variable.align = last.align;
+      variable.elementBytes = last.elementBytes;
+    } else {
+      variable.type = Type::None;
+      uint32_t align = 0, lanes = 1;
+      while (lexer.peek().kind == Tok::Dot) {
+        std::string_view name = lexer.take().text.substr(1);
+        if (name == "align")
+          align = uint32_t(expectInteger());
+        else if (name == "v2" || name == "v4" || name == "v8")
+          lanes = uint32_t(name[1] - '0');
+        else if (name == "ptr") {
+          Space pointee;
+          if (lexer.peek().kind == Tok::Dot && spaceNamed(lexer.peek().text.substr(1), pointee))
+            lexer.take();
+          if (acceptDot("align"))
+            expectInteger();
+        } else if (name == "attribute") {
+          expect('(');
+          while (!lexer.peek().is(')'))
+            lexer.take();
+          expect(')');
+        } else if (name == "texref" || name == "samplerref" || name == "surfref") {
+          variable.type = Type::B64;
+        } else if ((variable.type = typeNamed(name)) == Type::None)
+          fail("unknown type or attribute '." + std::string(name) + "'");
+      }
+      if (variable.type == Type::None)
+        fail("a variable needs a type");
+      variable.elementBytes = sizeOf(variable.type) * lanes;
+      variable.align = align ? align : (variable.elementBytes ? variable.elementBytes : 1);
+      last = variable;
+    }
+    variable.name = expectName();
+    uint64_t count = 1;
+    bool array = false;
+    while (accept('[')) {
+      array = true;
+      if (lexer.peek().is(']'))
+        variable.unsizedArray = true;
+      else
+        count *= uint64_t(expectInteger());
+      expect(']');
+    }
+    if (accept('=')) {
+      initializer(variable.initializer);
+      if (variable.unsizedArray) {
+        count = variable.initializer.items.size();
+        variable.unsizedArray = false;
+      }
+    }
+    (void)array;
+    variable.size = variable.unsizedArray ? 0 : count * variable.elementBytes;
+    return variable;
+  }
+
+  void initializer(Initializer &into) {
+    if (accept('{')) {
+      if (accept('}'))
+        return;
+      do
+        initializer(into);
+      while (accept(','));
+      expect('}');
+      return;
+    }
+    Initializer::Item item;
+    bool minus = accept('-');
+    Token token = lexer.take();
+    if (token.kind == Tok::Integer) {
+      item.value = minus ? -token.integer : token.integer;
+      if (accept('(')) { // mask(symbol)
+        item.mask = uint64_t(item.value);
+        item.value = 0;
+        symbolItem(item, expectName());
+        expect(')');
+      }
+    } else if (token.kind == Tok::Float32 || token.kind == Tok::Float64) {
+      item.isFloat = true;
+      item.real = minus ? -token.real : token.real;
+    } else if (token.kind == Tok::Name && !minus) {
+      symbolItem(item, token.text);
+    } else {
+      fail("bad initialiser");
+    }
+    into.items.push_back(item);
+  }
+  void symbolItem(Initializer::Item &item, std::string_view name) {
+    item.isSymbol = true;
+    if (name == "generic" && accept('(')) {
+      item.generic = true;
+      name = expectName();
+      expect(')');
+    }
+    item.symbol = name;
+    if (accept('+'))
+      item.value = expectInteger();
+    else if (lexer.peek().is('-'))
+      item.value = expectInteger();
+  }
+
+  // -- functions ---------------------------------------------------------------------------------------------------
+
+  void parameterList(std::vector<int> &into) {
+    expect('(');
+    if (accept(')'))
+      return;
+    do {
+      if (lexer.peek().kind != Tok::Dot)
+        fail("expected a parameter, found " + shown());
+      bool isRegister = dot("reg");
+      if (!isRegister && !dot("param"))
+        fail("a parameter begins with .param or .reg");
+      lexer.take();
+      Variable variable = declarator(Space::Param, false);
+      variable.isRegister = isRegister;
+      if (isRegister) {
+        variable.reg = int(function->registers.size());
+        function->registers.push_back(variable.type);
+        scopes[0].registers[variable.name] = variable.reg;
+      } else {
+        scopes[0].variables[variable.name] = int(function->variables.size());
+      }
+      into.push_back(int(function->variables.size()));
+      function->variables.push_back(std::move(variable));
+    } while (accept(','));
+    expect(')');
+  }
+
+  void dimensions(uint32_t (&into)[3]) {
+    into[0] = uint32_t(expectInteger());
+    into[1] = into[2] = 1;
+    for (int i = 1; i < 3 && accept(','); ++i)
+      into[i] = uint32_t(expectInteger());
+  }
+
+  void parseFunction(bool isExtern) {
+    Function result;
+    function = &result;
+    scopes.clear();
+    scopes.push_back({0, {}, {}, {}});
+    result.line = lexer.line();
+    result.isEntry = dot("entry");
+    lexer.take();
+    if (!result.isEntry && dot("attribute")) {
+      lexer.take();
+      expect('(');
+      while (!accept(')'))
+        lexer.take();
+    }
+    if (!result.isEntry && lexer.peek().is('('))
+      parameterList(result.results);
+    result.name = expectName();
+    if (lexer.peek().is('('))
+      parameterList(result.params);
+    while (lexer.peek().kind == Tok::Dot) {
+      std::string_view name = lexer.peek().text.substr(1);
+      if (name == "pragma") {
+        pragma();
+        continue;
+      }
+      lexer.take();
+      uint32_t ignored[3];
+      if (name == "maxntid")
+        dimensions(result.maxntid);
+      else if (name == "reqntid")
+        dimensions(result.reqntid);
+      else if (name == "minnctapersm")
+        result.minctapersm = uint32_t(expectInteger());
+      else if (name == "maxnreg")
+        result.maxnreg = uint32_t(expectInteger());
+      else if (name == "maxnctapersm" || name == "maxclusterrank")
+        expectInteger();
+      else if (name == "reqnctapercluster") {
+        dimensions(ignored);
+        if (uint64_t(ignored[0]) * ignored[1] * ignored[2] > 1)
+          result.refused = "line " + std::to_string(lexer.line()) + ": thread block clusters are not supported";
+      } else if (name == "noreturn" || name == "explicitcluster" || name == "blocksareclusters" || name == "unique")
+        ;
+      else if (name == "abi_preserve" || name == "abi_preserve_control")
+        expectInteger();
+      else
+        fail("unknown function directive '." + std::string(name) + "'");
+    }
+    locFile = locLine = 0;
+    if (lexer.peek().is('{')) {
+      result.hasBody = true;
+      lexer.take();
+      body();
+    } else {
+      expect(';');
+    }
+    (void)isExtern;
+    function = nullptr;
+    auto it = program.functionIndex.find(result.name);
+    if (it != program.functionIndex.end()) { // forward declaration, then definition
+      if (result.hasBody) {
+        if (program.functions[it->second].hasBody)
+          fail("function " + std::string(result.name) + " is defined twice");
+        program.functions[it->second] = std::move(result);
+      }
+      return;
+    }
+    program.functionIndex[result.name] = int(program.functions.size());
+    program.functions.push_back(std::move(result));
+  }
+
+  void body() {
+    for (;;) {
+      const Token &token = lexer.peek();
+      if (token.kind == Tok::End)
+        fail("the function body does not end");
+      if (token.is('}')) {
+        lexer.take();
+        if (scopes.size() == 1)
+          return;
+        scopes.pop_back();
+      } else if (token.is('{')) {
+        lexer.take();
+        function->scopeParents.push_back(scopes.back().id);
+        scopes.push_back({int(function->scopeParents.size()) - 1, {}, {}, {}});
+      } else if (token.is(';')) {
+        lexer.take();
+      } else if (token.kind == Tok::Dot) {
+        bodyDirective();
+      } else {
+        statement();
+      }
+    }
+  }
+
+  void bodyDirective() {
+    std::string_view name = lexer.peek().text.substr(1);
+    Space space;
+    if (name == "reg") {
+      lexer.take();
+      registers();
+    } else if (name == "loc") {
+      uint32_t line = lexer.line();
+      lexer.take();
+      std::string text(lexer.takeLine());
+      char *rest = nullptr;
+      locFile = uint32_t(std::strtoul(text.c_str(), &rest, 10));
+      char *rest2 = nullptr;
+      locLine = uint32_t(std::strtoul(rest, &rest2, 10));
+      if (rest == text.c_str() || rest2 == rest)
+        throw Failed{"line " + std::to_string(line) + ": .loc needs a file number and a line"};
+    } else if (name == "pragma") {
+      pragma();
+    } else if (name == "callprototype" || name == "calltargets" || name == "branchtargets") {
+      if (function->refused.empty() && name != "callprototype")
+        function->refused = "line " + std::to_string(lexer.line()) + ": ." + std::string(name) + " is not supported";
+      while (!lexer.peek().is(';') && lexer.peek().kind != Tok::End)
+        lexer.take();
+      expect(';');
+    } else if (spaceNamed(name, space)) {
+      lexer.take();
+      do {
+        Variable variable = declarator(space, false);
+        scopes.back().variables[variable.name] = int(function->variables.size());
+        function->variables.push_back(std::move(variable));
+      } while (repeatsDeclarator());
+      expect(';');
+    } else {
+      fail("unknown directive '." + std::string(name) + "' in a function");
+    }
+  }
+
+  void registers() {
+    Type type = Type::None;
+    while (lexer.peek().kind == Tok::Dot) {
+      std::string_view name = lexer.take().text.substr(1);
+      if (name == "v2" || name == "v4")
+        fail("vector registers are not supported");
+      type = typeNamed(name);
+      if (type == Type::None)
+        fail("unknown register type '." + std::string(name) + "'");
+    }
+    if (type == Type::None)
+      fail(".reg needs a type");
+    do {
+      std::string_view name = expectName();
+      uint32_t count = 1;
+      int first = int(function->registers.size());
+      if (accept('<')) {
+        int64_t wanted = expectInteger();
+        if (wanted < 0 || wanted > 1 << 20)
+          fail("bad register count");
+        count = uint32_t(wanted);
+        expect('>');
+        scopes.back().ranges[name] = {first, count};
+      } else {
+        scopes.back().registers[name] = first;
+      }
+      function->registers.insert(function->registers.end(), count, type);
+    } while (accept(','));
+    expect(';');
+  }
+
+  int findRegister(std::string_view name) const {
+    size_t digits = name.size();
+    while (digits > 0 && digit(name[digits - 1]))
+      --digits;
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+      auto exact = scope->registers.find(name);
+      if (exact != scope->registers.end())
+        return exact->second;
+      if (digits < name.size()) {
+        // A prefix may itself end in digits (`%r1<4>`), so try every split.
+        for (size_t split = digits; split < name.size(); ++split) {
+          auto range = scope->ranges.find(name.substr(0, split));
+          if (range == scope->ranges.end())
+            continue;
+          uint32_t index = 0;
+          std::from_chars(name.data() + split, name.data() + name.size(), index);
+          if (index < range->second.count)
+            return range->second.first + int(index);
+        }
+      }
+    }
+    return -1;
+  }
+
+  void statement() {
+    Instruction instruction;
+    const char *begin = lexer.tokenStart();
+    instruction.at = {lexer.line(), locFile, locLine};
+    instruction.scope = scopes.back().id;
+    if (accept('@')) {
+      instruction.guardNegated = accept('!');
+      std::string_view name = expectName();
+      instruction.guard = findRegister(name);
+      if (instruction.guard < 0 || function->registers[instruction.guard] != Type::Pred)
+        fail("'" + std::string(name) + "' is not a predicate register");
+    }
+    if (lexer.peek().kind != Tok::Name)
+      fail("expected an instruction, found " + shown());
+    lexer.takeMnemonic(instruction.parts);
+    if (instruction.parts.size() == 1 && lexer.peek().is(':')) {
+      lexer.take();
+      function->labels.push_back({instruction.parts[0], scopes.back().id, uint32_t(function->instructions.size())});
+      return;
+    }
+    if (!lexer.peek().is(';')) {
+      do
+        instruction.operands.push_back(operand());
+      while (accept(','));
+    }
+    if (!lexer.peek().is(';'))
+      fail("expected ';' after " + std::string(instruction.parts[0]) + ", found " + shown());
+    instruction.text = std::string_view(begin, size_t(lexer.tokenStart() + 1 - begin));
+    lexer.take();
+    function->instructions.push_back(std::move(instruction));
+  }
+
+  void nameInto(Operand &operand, std::string_view name) {
+    if (name[0] == '%') {
+      operand.reg = findRegister(name);
+      if (operand.reg >= 0) {
+        operand.kind = Operand::Kind::Register;
+        return;
+      }
+      operand.kind = Operand::Kind::Special;
+      operand.name = name;
+      if (lexer.peek().kind == Tok::Dot) {
+        Token suffix = lexer.take();
+        operand.name = std::string_view(name.data(), size_t(suffix.text.data() + suffix.text.size() - name.data()));
+      }
+      return;
+    }
+    operand.reg = findRegister(name);
+    if (operand.reg >= 0) {
+      operand.kind = Operand::Kind::Register;
+      return;
+    }
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+      auto it = scope->variables.find(name);
+      if (it != scope->variables.end()) {
+        operand.kind = Operand::Kind::Variable;
+        operand.var = it->second;
+        operand.name = name;
+        return;
+      }
+    }
+    operand.kind = Operand::Kind::Symbol;
+    operand.name = name;
+  }
+
+  void offsetInto(Operand &operand) {
+    if (accept('+'))
+      operand.value += expectInteger();
+    else if (lexer.peek().is('-'))
+      operand.value += expectInteger();
+  }
+
+  Operand operand() {
+    Operand result;
+    const Token &token = lexer.peek();
+    if (token.is('{')) {
+      lexer.take();
+      result.kind = Operand::Kind::Vector;
+      if (!accept('}')) {
+        do
+          result.elements.push_back(operand());
+        while (accept(','));
+        expect('}');
+      }
+      return result;
+    }
+    if (token.is('(')) {
+      lexer.take();
+      result.kind = Operand::Kind::List;
+      if (!accept(')')) {
+        do
+          result.elements.push_back(operand());
+        while (accept(','));
+        expect(')');
+      }
+      return result;
+    }
+    if (token.is('[')) {
+      lexer.take();
+      if (lexer.peek().kind == Tok::Name) {
+        nameInto(result, lexer.take().text);
+      } else {
+        result.value = expectInteger();
+      }
+      offsetInto(result);
+      result.kind = Operand::Kind::Address;
+      while (accept(','))
+        result.elements.push_back(operand());
+      expect(']');
+      return result;
+    }
+    if (token.is('!')) {
+      lexer.take();
+      result = operand();
+      result.negate = true;
+      return result;
+    }
+    if (token.is('-') || token.is('+')) {
+      bool minus = lexer.take().is('-');
+      result = operand();
+      if (minus) {
+        if (result.kind == Operand::Kind::Integer)
+          result.value = -result.value;
+        else if (result.kind == Operand::Kind::Float32 || result.kind == Operand::Kind::Float64) {
+          result.real = -result.real;
+          result.value ^= result.kind == Operand::Kind::Float32 ? int64_t(0x80000000) : INT64_MIN;
+        }
+        else
+          fail("only a constant can be negated");
+      }
+      return result;
+    }
+    if (token.is('~')) {
+      lexer.take();
+      result = operand();
+      result.value = ~result.value;
+      return result;
+    }
+    if (token.kind == Tok::Integer) {
+      result.kind = Operand::Kind::Integer;
+      result.value = lexer.take().integer;
+      return result;
+    }
+    if (token.kind == Tok::Float32 || token.kind == Tok::Float64) {
+      result.kind = token.kind == Tok::Float32 ? Operand::Kind::Float32 : Operand::Kind::Float64;
+      result.value = token.integer;
+      result.real = token.real;
+      lexer.take();
+      return result;
+    }
+    if (token.kind != Tok::Name)
+      fail("expected an operand, found " + shown());
+    std::string_view name = lexer.take().text;
+    if (name == "_")
+      result.kind = Operand::Kind::Sink;
+    else if (name == "WARP_SZ") {
+      result.kind = Operand::Kind::Integer;
+      result.value = 32;
+    } else
+      nameInto(result, name);
+    if (result.kind == Operand::Kind::Variable || result.kind == Operand::Kind::Symbol)
+      offsetInto(result);
+    if (lexer.peek().is('|')) {
+      lexer.take();
+      Operand second = operand();
+      bool firstIs = result.kind == Operand::Kind::Register || result.kind == Operand::Kind::Sink;
+      bool secondIs = second.kind == Operand::Kind::Register || second.kind == Operand::Kind::Sink;
+      if (!firstIs || !secondIs)
+        fail("'|' joins two registers");
+      result.kind = Operand::Kind::Pair;
+      result.reg2 = second.reg;
+    }
+    return result;
+  }
+};
+
+} // namespace
+
+bool parse(std::string_view text, Program &program, std::string &error) {
+  try {
+    Parser(text, program).module();
+    return true;
+  } catch (Failed &failed) {
+    error = failed.message;
+    return false;
+  }
+}
+
+} // namespace graphc::cudasim::ptx
