@@ -284,6 +284,8 @@ void runAsyncWait(Warp &warp, const Inst &inst, void *, uint32_t mask) {
       async.entries[kept++] = entry;
       continue;
     }
+    if (block.races)
+      block.races->copyCompleted(warp, entry.destination, entry.bytes, entry.lane);
     for (uint32_t granule = entry.destination >> 2; granule < (entry.destination + entry.bytes) >> 2; ++granule) {
       uint64_t bit = uint64_t(1) << (granule & 63);
       block.pending.granules -= (block.pending.bits[granule >> 6] & bit) != 0;

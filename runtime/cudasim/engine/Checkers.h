@@ -19,7 +19,8 @@ public:
   void barrierArrive(Warp &warp, unsigned id);
   void barrierLeave(Warp &warp, unsigned id);
   void barrierReset(unsigned id);
-  /// A warp's cp.async writes become its own at wait_group.
+  /// A lane's cp.async writes count as done at its wait_group.
+  void copyCompleted(Warp &warp, uint32_t destination, uint32_t bytes, unsigned lane);
   void mbarrierArrive(Warp &warp, uint32_t address);
   void mbarrierWait(Warp &warp, uint32_t address);
 

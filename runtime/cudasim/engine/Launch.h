@@ -11,6 +11,7 @@
 namespace graphc::cudasim {
 
 struct LaunchState;
+struct GlobalShadow;
 class RaceChecker;
 class DefinedChecker;
 
@@ -94,7 +95,7 @@ struct LaunchState {
   std::atomic<bool> stop{false};
   std::mutex mutex;                   ///< findings, printf
   bool instrumented = false;
-  std::unique_ptr<RaceChecker> globalRaces;
+  std::shared_ptr<GlobalShadow> globalShadow; ///< global race checking
   std::unique_ptr<DefinedChecker> defined;
   uint64_t gridBarrier[16] = {};      ///< what %envreg1/2 point to
 
