@@ -90,7 +90,9 @@ private:
     else if (wouldRatherBeChannelsLast(op))
       costAsGiven = preferOther + elementsOf(op->getOperand(0)) / 4;
     else if (rule.cancels)
-      costAsGiven = costOfTranspose(result, channelsLast(std::max<int64_t>(2, cast<RankedTensorType>(result.getType()).getRank())), false);
+      costAsGiven = rule.result.empty() ? MinCut::infinite : costOfTranspose(result, rule.result, false);
+    else if (rule.takesAnyOrder)
+      costAsGiven = 0;
     cut.costOfZero(node, costAsGiven);
   }
 
@@ -102,6 +104,8 @@ private:
 
   void addUses(Operation *op) {
     auto rule = rules.find(op);
+    if (rule != rules.end() && rule->second.takesAnyOrder)
+      return;
     for (OpOperand &use : op->getOpOperands()) {
       Value v = use.get();
       Order wanted = rule == rules.end() ? Order() : rule->second.operands[use.getOperandNumber()];

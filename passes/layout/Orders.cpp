@@ -66,6 +66,14 @@ Rule windowRule(Op op) {
   return sameOrder(op, channelsLast(rankOf(op.getX())));
 }
 
+/// Pools see spatial dims in any sequence, as long as the channels stay second or become last.
+template <typename Op>
+Rule poolRule(Op op, OrderOf orderOf) {
+  Order order = orderOf(op.getX());
+  bool fits = !order.empty() && order[0] == 0 && (order[1] == 1 || order[1] == (int64_t)order.size() - 1);
+  return fits && !op.getChannelsLast() ? sameOrder(op, order) : windowRule(op);
+}
+
 Rule resizeRule(ResizeOp op, OrderOf orderOf) {
   Order order = orderOf(op.getX());
   int64_t rank = rankOf(op.getX());
@@ -157,11 +165,14 @@ Rule transposeRule(TransposeOp op, OrderOf orderOf) {
   Order combined;
   for (int64_t p : perm)
     combined.push_back(order[p]);
-  rule.operands = {order};
-  if (movesOnesOnly(dimsOf(op.getType()), combined))
+  if (movesOnesOnly(dimsOf(op.getType()), combined)) {
+    rule.operands = {order};
     rule.cancels = true;
-  else
+  } else {
+    rule.operands = {Order()};
     rule.result = order;
+    rule.takesAnyOrder = true;
+  }
   return rule;
 }
 
@@ -292,8 +303,8 @@ std::optional<OrderRule> orderRule(Operation *op, OrderOf orderOf) {
   if (isa<Elementwise>(op))
     return elementwiseRule(op, orderOf);
   return TypeSwitch<Operation *, Rule>(op)
-      .Case<ConvOp, ConvTransposeOp, MaxPoolOp, MaxPoolIndexOp, AvgPoolOp, LpPoolOp>(
-          [](auto window) { return windowRule(window); })
+      .Case<ConvOp, ConvTransposeOp, MaxPoolIndexOp>([](auto window) { return windowRule(window); })
+      .Case<MaxPoolOp, AvgPoolOp, LpPoolOp>([&](auto pool) { return poolRule(pool, orderOf); })
       .Case<ResizeOp>([&](auto resize) { return resizeRule(resize, orderOf); })
       .Case<ConcatOp>([&](auto concat) { return concatRule(concat, orderOf); })
       .Case<BroadcastOp>([&](auto broadcast) { return broadcastRule(broadcast, orderOf); })

@@ -27,6 +27,8 @@ struct OrderRule {
   bool broadcasts = false;
   /// The op is a transpose that the other order makes superfluous (or a reshape).
   bool cancels = false;
+  /// The op is a transpose that starts from whichever order its operand has: one transpose either way.
+  bool takesAnyOrder = false;
   /// A reshape before a matrix product, whose weight's rows follow the order instead.
   bool permutesWeightRows = false;
 };

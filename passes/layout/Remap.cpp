@@ -54,10 +54,27 @@ static SmallVector<T> renamedEntries(ArrayRef<T> entries, ArrayRef<int64_t> orde
   return result;
 }
 
+/// Entries per spatial dim, in the sequence the order gives them.
+static SmallVector<int64_t> renamedSpatial(ArrayRef<int64_t> entries, ArrayRef<int64_t> order) {
+  Order given = inverse(order); // stored dim -> given dim
+  SmallVector<int64_t> result;
+  for (int64_t dim : given)
+    if (dim >= 2)
+      result.push_back(entries[dim - 2]);
+  return result;
+}
+
 static void renameAxes(Operation *op, ArrayRef<int64_t> order) {
   TypeSwitch<Operation *>(op)
-      .Case<ConvOp, ConvTransposeOp, MaxPoolOp, MaxPoolIndexOp, AvgPoolOp, LpPoolOp, BatchNormOp>(
-          [&](auto window) { window.setChannelsLast(true); })
+      .Case<ConvOp, ConvTransposeOp, MaxPoolIndexOp, BatchNormOp>([&](auto window) { window.setChannelsLast(true); })
+      .Case<MaxPoolOp, AvgPoolOp, LpPoolOp>([&](auto pool) {
+        pool.setChannelsLast(order[1] != 1);
+        pool.setWindow(renamedSpatial(pool.getWindow(), order));
+        pool.setStrides(renamedSpatial(pool.getStrides(), order));
+        pool.setDilations(renamedSpatial(pool.getDilations(), order));
+        pool.setPadsLow(renamedSpatial(pool.getPadsLow(), order));
+        pool.setPadsHigh(renamedSpatial(pool.getPadsHigh(), order));
+      })
       .Case<ResizeOp>([&](ResizeOp resize) { resize.setScales(renamedEntries(resize.getScales(), order)); })
       .Case<ConcatOp, GatherOp, ArgReduceOp, SoftmaxOp, LogSoftmaxOp>(
           [&](auto axial) { axial.setAxis(renamedAxis(axial.getAxis(), order)); })
@@ -82,10 +99,10 @@ Value remap(OpBuilder &b, Operation *op, const OrderRule &rule, ValueRange opera
   if (rule.cancels)
     return reshaped(b, op->getLoc(), operands[0], dims);
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    // stored result dim order[i] is result dim i, operand dim perm[i], stored operand dim order[perm[i]].
+    // Dim result[i] of what is stored is dim i of the result, which is dim perm[i] of the operand as given.
     SmallVector<int64_t> perm(dims.size());
     for (auto [i, p] : llvm::enumerate(transpose.getPerm()))
-      perm[rule.result[i]] = rule.operands[0][p];
+      perm[rule.result[i]] = p;
     return transposed(b, op->getLoc(), operands[0], perm);
   }
   Operation *clone = b.clone(*op);

@@ -143,6 +143,39 @@ func.func @one_dim(%x: tensor<1x4x8xf32>, %w: tensor<8x4x3xf32>) -> tensor<1x8x6
 }
 
 // -----
+// A pool along the channels (local response normalisation) pools along the last dim.
+// CHECK-LABEL: func.func @along_channels(
+// CHECK: graph.transpose %arg0
+// CHECK-NOT: graph.transpose
+// CHECK: graph.avg_pool %{{.*}} pads_low = array<i64: 0, 0, 2>,{{.*}}window = array<i64: 1, 1, 5>
+// CHECK: graph.conv
+func.func @along_channels(%x: tensor<1x3x4x4xf32>, %w: tensor<8x3x1x1xf32>, %v: tensor<2x8x1x1xf32>) -> tensor<1x2x4x4xf32> {
+  %a = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x3x4x4xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x4x4xf32>
+  %r = graph.reshape %a : (tensor<1x8x4x4xf32>) -> tensor<1x1x8x4x4xf32>
+  %p = graph.avg_pool %r {count_pad, window = array<i64: 5, 1, 1>, strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, pads_low = array<i64: 2, 0, 0>, pads_high = array<i64: 2, 0, 0>} : (tensor<1x1x8x4x4xf32>) -> tensor<1x1x8x4x4xf32>
+  %s = graph.reshape %p : (tensor<1x1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+  %m = graph.mul %a, %s : (tensor<1x8x4x4xf32>, tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+  %b = graph.conv %m, %v {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x8x4x4xf32>, tensor<2x8x1x1xf32>) -> tensor<1x2x4x4xf32>
+  return %b : tensor<1x2x4x4xf32>
+}
+
+// -----
+// Depth to space: the program's own transpose starts from channels-last, one transpose in all.
+// CHECK-LABEL: func.func @pixel_shuffle(
+// CHECK: %[[C:.*]] = graph.conv
+// CHECK: %[[R:.*]] = graph.reshape %[[C]] : (tensor<1x3x3x4xf32>) -> tensor<1x1x3x3x2x2xf32>
+// CHECK: %[[T:.*]] = graph.transpose %[[R]]
+// CHECK-NEXT: %[[Y:.*]] = graph.reshape %[[T]] : {{.*}} -> tensor<1x1x6x6xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @pixel_shuffle(%x: tensor<1x1x3x3xf32>, %w: tensor<4x1x1x1xf32>) -> tensor<1x1x6x6xf32> {
+  %a = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x1x3x3xf32>, tensor<4x1x1x1xf32>) -> tensor<1x4x3x3xf32>
+  %r = graph.reshape %a : (tensor<1x4x3x3xf32>) -> tensor<1x1x2x2x3x3xf32>
+  %t = graph.transpose %r {perm = array<i64: 0, 1, 4, 2, 5, 3>} : (tensor<1x1x2x2x3x3xf32>) -> tensor<1x1x3x2x3x2xf32>
+  %y = graph.reshape %t : (tensor<1x1x3x2x3x2xf32>) -> tensor<1x1x6x6xf32>
+  return %y : tensor<1x1x6x6xf32>
+}
+
+// -----
 // Nothing to do without a convolution: a pool alone, and attention's transposes.
 // CHECK-LABEL: func.func @nothing(
 // CHECK-NEXT: graph.max_pool %arg0 {dilations
