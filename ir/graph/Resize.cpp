@@ -24,8 +24,9 @@ static SmallVector<Tap> tapsOf(ElementBuilder &b, ResizeOp op, unsigned dim, Aff
   if (mode == "asymmetric") {
     x = i / constant(scale);
   } else if (mode == "align_corners") {
-    Expr one = constant(1);
-    x = select(m == one, constant(0), i * (n - one) / max(m - one, one));
+    // The resized extent is scale * n, whole or not.
+    Expr one = constant(1), extent = constant(scale) * n;
+    x = select(m == one, constant(0), i * (n - one) / (extent - one));
   } else if (mode == "half_pixel_symmetric") {
     // The resized extent may not be a whole number: centre the difference.
     Expr adjustment = m / (constant(scale) * n);

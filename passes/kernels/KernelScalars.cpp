@@ -7,6 +7,8 @@ using namespace mlir;
 using namespace graphc;
 using namespace graphc::graph;
 
+static Expr integerPower(Expr base, Expr exponent);
+
 Expr KernelBuilder::constant(double value, Type type) {
   if (auto f = dyn_cast<FloatType>(type))
     return emitIn(0, type, [&]() -> Value { return arith::ConstantOp::create(b, loc, b.getFloatAttr(f, value)); });
@@ -153,7 +155,7 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
   case ScalarKind::Pow:
     if (isFloat)
       return emit([&](Value x, Value y) { return math::PowFOp::create(b, loc, x, y); });
-    return emit([&](Value x, Value y) { return math::IPowIOp::create(b, loc, x, y); });
+    return integerPower(l, r);
   case ScalarKind::And:
     return emit([&](Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); });
   case ScalarKind::Or:
@@ -185,6 +187,22 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
     llvm_unreachable("not a binary scalar op");
   }
 #undef GRAPHC_ARITH
+}
+
+/// By squaring, wrapping like multiplication does; a negative exponent gives 1 / base^n truncated: 0 unless base is 1 or -1.
+static Expr integerPower(Expr base, Expr exponent) {
+  Expr one = base.like(1), zero = base.like(0), result = one, square = base;
+  unsigned bits = exponent.type.getIntOrFloatBitWidth() - (isUnsigned(exponent.type) ? 0 : 1);
+  for (unsigned bit = 0; bit < bits; ++bit) {
+    Expr set = bitAnd(shiftRight(exponent, exponent.like(bit)), exponent.like(1)) != exponent.like(0);
+    result = select(set, result * square, result);
+    square = square * square;
+  }
+  if (isUnsigned(base.type))
+    return result;
+  Expr odd = bitAnd(exponent, exponent.like(1)) != exponent.like(0);
+  Expr reciprocal = select(base == one, one, select(base == base.like(-1), select(odd, base.like(-1), one), zero));
+  return select(exponent < exponent.like(0), reciprocal, result);
 }
 
 Expr KernelBuilder::select(Expr c, Expr x, Expr y) {

@@ -58,9 +58,10 @@ SmallVector<Attribute> decidedSizes(Operation *op, func::FuncOp func, Builder &b
 
 plan::RoutineCallOp buildRoutineCall(GroupOp group, func::FuncOp func, OpBuilder &b) {
   auto routine = cast<RoutineOp>(group.getBody().front().front());
+  // The one routine that takes a host integer: how many.
   SmallVector<AffineExpr> exprs;
-  for (Type t : routine->getResultTypes())
-    llvm::append_range(exprs, dimsOf(t));
+  if (auto topk = dyn_cast<TopKOp>(routine.getOperation()))
+    exprs.push_back(dimsOf(topk.getValues().getType())[topk.getAxis()]);
   return plan::RoutineCallOp::create(b, group.getLoc(), routine->getResultTypes(), b.getStringAttr(routine.routineName()),
                                      routine->getOperands(), routine->getAttrDictionary(),
                                      DimsAttr::get(b.getContext(), exprs), b.getArrayAttr(decidedSizes(routine, func, b)),
