@@ -19,8 +19,6 @@ CUresult codeOf(LaunchStatus status) {
     return CUDA_SUCCESS;
   case LaunchStatus::Asserted:
     return CUDA_ERROR_ASSERT;
-  case LaunchStatus::Timeout:
-    return CUDA_ERROR_LAUNCH_TIMEOUT;
   default:
     return CUDA_ERROR_LAUNCH_FAILED;
   }
