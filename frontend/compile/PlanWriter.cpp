@@ -431,8 +431,6 @@ private:
     routine.name = op.getName().str();
     for (Value v : op.getInputs())
       routine.operands.push_back(denseOperand(v));
-    for (Value v : op.getResults())
-      routine.operands.push_back(denseOperand(v));
     routine.num_inputs = op.getInputs().size();
     for (NamedAttribute attr : op.getParams()) {
       auto entry = std::make_unique<plan::AttributeT>();
@@ -452,22 +450,39 @@ private:
       routine.attributes.push_back(std::move(entry));
     }
     routine.exprs = exprList(op.getExprs().getDims());
-    // A size the routine decides is at most the number of elements it looks at.
-    AffineExpr bound = graph::product(dimsOf(op.getInputs()[0].getType()), ctx);
+    // A size the routine decides is at most the number of elements it looks at (boxes, for non-maximum suppression). It is handed
+    // results with room for that many.
+    AffineExpr bound = graph::product(dimsOf(op.getInputs()[op.getName() == "nms" ? 1 : 0].getType()), ctx);
+    llvm::DenseMap<AffineExpr, AffineExpr> room;
+    for (Attribute name : op.getSymbols())
+      room[graph::symbolDim(cast<StringAttr>(name).getValue(), ctx)] = bound;
+    std::vector<int> written;
+    for (Value v : op.getResults()) {
+      std::vector<int> roomDims;
+      for (AffineExpr d : dimsOf(v.getType()))
+        roomDims.push_back(expr(graph::simplify(d.replace(room))));
+      auto operand = denseOperand(v);
+      operand->dims = roomDims;
+      int whole = operand->buffer;
+      written.push_back(whole);
+      routine.operands.push_back(std::move(operand));
+      if (plan->buffers[whole]->dims == roomDims)
+        continue;
+      // Readers see a view of the decided size at the start of that room.
+      plan->buffers[whole]->dims = roomDims;
+      addBuffer(v, plan::BufferKind::Alias).alias_of = whole;
+    }
     for (Attribute name : op.getSymbols()) {
       unsigned id = ctx->getOrLoadDialect<graph::GraphDialect>()->symbolId(cast<StringAttr>(name).getValue());
       int index = symbol(id);
       plan->symbols[index]->lo = 0;
-      int limit = expr(op.getName() == "nms" ? nmsBound(op) : bound);
+      int limit = expr(bound);
       plan->symbols[index]->bound = limit;
       routine.symbols.push_back(index);
     }
-    addCommand(op, std::move(routine), bufferList(op.getInputs()), bufferList(op.getResults()));
+    addCommand(op, std::move(routine), bufferList(op.getInputs()), written);
     return success();
   }
-  /// batches * classes * boxes
-  AffineExpr nmsBound(plan::RoutineCallOp op) { return graph::product(dimsOf(op.getInputs()[1].getType()), ctx); }
-
   LogicalResult writeConcat(plan::ConcatOp op) {
     placeResults(op);
     auto strides = denseStrides(dimsOf(op.getType()), ctx);

@@ -75,6 +75,9 @@ struct PlaceBuffers : PassWrapper<PlaceBuffers, OperationPass<func::FuncOp>> {
       auto places = result ? placesOf(result.getOwner()) : ArrayAttr();
       if (!places || !startsAtRoot(returned.get()) || !sameBytes(root.getType(), returned.get().getType()))
         continue;
+      // A routine that decides a size needs room for its largest result; the caller gets the exact one, by copy.
+      if (auto routine = dyn_cast<plan::RoutineCallOp>(result.getOwner()); routine && !routine.getSymbols().empty())
+        continue;
       auto list = llvm::to_vector(places.getValue());
       if (list[result.getResultNumber()] != b.getStringAttr("temp"))
         continue;
