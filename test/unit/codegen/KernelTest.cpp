@@ -630,3 +630,82 @@ TEST(Kernel, SymbolicStrides) {
         ASSERT_EQ(y[i * m + j], x[i * 3 + j * 17]);
   }
 }
+
+TEST(Kernel, LevelsDifferInCode) {
+  mlir::DialectRegistry registry;
+  graphc::codegen::cpu::registerCpuCodegenDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(softmaxText("symbol(%m)", "memref<?x?xf32>", "(s0, s1)"), &context);
+  auto assembly = [&](const char *level) {
+    auto compiled = graphc::codegen::cpu::compileKernels(*module, *graphc::codegen::cpu::CpuTarget::parse(level), {1, true});
+    EXPECT_TRUE(mlir::succeeded(compiled));
+    EXPECT_NE(compiled->front().llvmIr.find("define void @softmax"), std::string::npos);
+    return compiled->front().assembly;
+  };
+  std::string v3 = assembly("v3"), v4 = assembly("v4");
+  EXPECT_NE(v3.find("ymm"), std::string::npos);
+  EXPECT_EQ(v3.find("zmm"), std::string::npos);
+  EXPECT_NE(v4.find("zmm"), std::string::npos);
+  EXPECT_NE(v4.find("{%k"), std::string::npos) << "no mask registers";
+  EXPECT_FALSE(graphc::codegen::cpu::CpuTarget::parse("v2").has_value());
+}
+
+TEST(Kernel, SeveralThreadsCompile) {
+  std::string text;
+  for (int i = 0; i < 7; ++i) {
+    std::string one = softmaxText("symbol(%m)", "memref<?x?xf32>", "(s0, s1)");
+    text += one.replace(one.find("@softmax"), 8, "@softmax" + std::to_string(i));
+  }
+  mlir::DialectRegistry registry;
+  graphc::codegen::cpu::registerCpuCodegenDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  auto target = *graphc::codegen::cpu::CpuTarget::host();
+  auto compiled = graphc::codegen::cpu::compileKernels(*module, target, {3, false});
+  ASSERT_TRUE(mlir::succeeded(compiled));
+  ASSERT_EQ(compiled->size(), 7u);
+  for (int i = 0; i < 7; ++i) {
+    EXPECT_EQ((*compiled)[i].name, "softmax" + std::to_string(i));
+    // The name is all that differs.
+    EXPECT_EQ((*compiled)[i].object.size(), (*compiled)[0].object.size());
+  }
+}
+
+TEST(Kernel, InPlace) {
+  Kernel kernel(softmaxText("symbol(%m)", "memref<?x?xf32>", "(s0, s1)"));
+  for (int64_t m : lengths) {
+    auto x = randomFloats(3 * m);
+    std::vector<float> y(3 * m);
+    kernel.run({x.data(), y.data()}, {3, m});
+    kernel.run({x.data(), x.data()}, {3, m});
+    ASSERT_EQ(x, y);
+  }
+}
+
+TEST(Kernel, MaximumAndMinimumAgainstNumbers) {
+  Kernel kernel(R"(
+    kernel.func @clip(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>, %n: index)
+        attributes {arg_dims = [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]} {
+      %zero = arith.constant 0.0 : f32
+      %six = arith.constant 6.0 : f32
+      kernel.parallel (%i) to (symbol(%n)) {
+        %v = kernel.load %x[%i] : memref<?xf32>
+        %a = arith.maximumf %v, %zero : f32
+        %b = arith.minimumf %six, %a : f32
+        kernel.store %b, %y[%i] : memref<?xf32>
+        %w = arith.minimumf %v, %b : f32
+        kernel.store %w, %z[%i] : memref<?xf32>
+      }
+    })");
+  std::vector<float> x = {-1, 0, 3, 6, 7, inf, -inf, NAN, 1e-40f, 5};
+  std::vector<float> y(x.size()), z(x.size());
+  kernel.run({x.data(), y.data(), z.data()}, {int64_t(x.size())});
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::isnan(x[i])) {
+      EXPECT_TRUE(std::isnan(y[i]) && std::isnan(z[i]));
+      continue;
+    }
+    EXPECT_EQ(y[i], std::min(6.0f, std::max(0.0f, x[i])));
+    EXPECT_EQ(z[i], std::min(x[i], y[i]));
+  }
+}
