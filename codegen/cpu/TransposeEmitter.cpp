@@ -104,9 +104,8 @@ void VectorEmitter::emitTransposed(kernel::ParallelOp op) {
       return binary<arith::AddIOp>(from, binary<arith::AndIOp>(binary<arith::SubIOp>(to, from), i64(-width)));
     };
     Value aMain = whole(a0, aEnd), bMain = whole(b0, bEnd);
-    // Along a first: the lines that one set of loads fetched are used up before others of the same cache set come.
-    emitFor(b0, bMain, width, {}, [&](Value b, ValueRange) {
-      emitFor(a0, aMain, width, {}, [&](Value a, ValueRange) {
+    emitFor(a0, aMain, width, {}, [&](Value a, ValueRange) {
+      emitFor(b0, bMain, width, {}, [&](Value b, ValueRange) {
         block(a, b);
         return Values();
       });
