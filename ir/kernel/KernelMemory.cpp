@@ -1,8 +1,21 @@
 // Loads, stores and indices: building, text form, verification, effects.
 #include "ir/kernel/Kernel.h"
 
+#include "mlir/IR/Matchers.h"
+
 using namespace mlir;
 using namespace graphc::kernel;
+
+/// Symbols may be multiplied with one another and with anything: they must be the same for the whole kernel.
+static LogicalResult verifySymbols(Operation *op, AffineMap map, OperandRange operands) {
+  for (Value symbol : operands.drop_front(map.getNumDims())) {
+    auto argument = dyn_cast<BlockArgument>(symbol);
+    bool scalar = argument && isa<FuncOp>(argument.getOwner()->getParentOp());
+    if (!scalar && !matchPattern(symbol, m_Constant()))
+      return op->emitOpError("takes a value as a symbol that is neither a scalar of the kernel nor a constant");
+  }
+  return success();
+}
 
 static LogicalResult verifyAccess(AccessOp op) {
   auto type = cast<MemRefType>(op.getAccessBuffer().getType());
@@ -13,7 +26,7 @@ static LogicalResult verifyAccess(AccessOp op) {
     return op.emitOpError("has ") << op.getIndexMap().getNumResults() << " indices for a buffer of rank " << type.getRank();
   if (op.getIndexMap().getNumInputs() != op.getIndexOperands().size())
     return op.emitOpError("index map takes ") << op.getIndexMap().getNumInputs() << " operands but has " << op.getIndexOperands().size();
-  return success();
+  return verifySymbols(op, op.getIndexMap(), op.getIndexOperands());
 }
 
 static Type elementOf(Value buffer) { return cast<MemRefType>(buffer.getType()).getElementType(); }
@@ -201,7 +214,7 @@ LogicalResult IndexOp::verify() {
     return emitOpError("gives ") << getMap().getNumResults() << " values, expected one";
   if (getMap().getNumInputs() != getIndices().size())
     return emitOpError("map takes ") << getMap().getNumInputs() << " operands but has " << getIndices().size();
-  return success();
+  return verifySymbols(*this, getMap(), getIndices());
 }
 
 void CheckIndexOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {

@@ -91,3 +91,12 @@ kernel.func @fill(%x: memref<4xf32>) {
     %v = "kernel.load"(%x, %i, %zero) {map = affine_map<(d0) -> (d0)>, operandSegmentSizes = array<i32: 1, 1, 1>} : (memref<4xf32>, index, i32) -> f32
   }
 }
+
+// -----
+
+kernel.func @symbol(%x: memref<4xf32>) {
+  kernel.parallel (%i) to (4) {
+    // expected-error @+1 {{takes a value as a symbol that is neither a scalar of the kernel nor a constant}}
+    %v = kernel.load %x[symbol(%i)] : memref<4xf32>
+  }
+}
