@@ -4,6 +4,7 @@
 #   graphc, graphc-opt, FileCheck, not, split-file, onnx-from-text, import-sweep   found on PATH
 #   %python    the python3 that cmake found (only its standard library may be used)
 #   %repo      the repository's root
+#   %exits N   runs the rest of the line and fails unless it exits with exactly N
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
 # Features for REQUIRES: shared, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
 import os
@@ -28,6 +29,7 @@ config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "no-c
 config.environment["HOME"] = config.test_exec_root
 
 config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%exits", f"{config.python} {config.test_source_root}/exits.py"))
 config.substitutions.append(("%repo", config.graphc_source_dir))
 config.substitutions.append(("%shared", config.graphc_shared_dir or "(no shared folder)"))
 

@@ -67,25 +67,23 @@ std::vector<int32_t> tokensOf(const std::string &path, const Config &config) {
   return tokens;
 }
 
-template <typename T>
-T require(graphc::Result<T> result) {
-  if (!result.ok())
-    throw std::runtime_error(result.status().str());
-  return *std::move(result);
+void require(const graphc::Status &status) {
+  if (!status.ok())
+    throw std::runtime_error(status.str());
 }
 
 int classify(const std::string &folder, const std::vector<std::string> &files) {
   Config config = readConfig(folder + "/config.min.json");
-  graphc::Diagnostics diagnostics;
-  graphc::CompiledModel model = require(graphc::compileFile(folder + "/model.onnx", graphc::CompileOptions(), diagnostics));
+  graphc::CompileResult compiled = graphc::compileFile(folder + "/model.onnx");
+  require(compiled.status);
+  const graphc::Executable &network = *compiled.model.executable;
 
   std::string summary;
   for (const std::string &path : files) {
     std::vector<int32_t> tokens = tokensOf(path, config);
     std::vector<graphc::HostTensor> inputs, outputs(1);
     inputs.push_back(graphc::HostTensor::borrow(graphc::DType::I32, {1, static_cast<int64_t>(tokens.size())}, tokens.data()));
-    if (graphc::Status status = model.executable->run(inputs, outputs); !status.ok())
-      throw std::runtime_error(status.str());
+    require(network.run(inputs, outputs));
     auto scores = outputs[0].values<float>();
     size_t best = static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
     std::string name = path.substr(path.find_last_of('/') + 1), label = config.labels.at(best);

@@ -82,7 +82,11 @@ Result<int> bench(BenchOptions &options) {
   GRAPHC_RETURN_IF_ERROR(options.model.check());
   if (!(options.seconds > 0) || options.seconds > 3600)
     return error(Code::InvalidOption, "--seconds ", options.seconds, " is out of range; more than 0, at most 3600");
-  GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model));
+  GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model, options.inputs.provider()));
+  if (!model.runnable()) {
+    std::cerr << "graphc: stopped after phase " << options.model.toPhase << "\n";
+    return kExitOk;
+  }
   GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(model.inputs()));
   GRAPHC_ASSIGN_OR_RETURN(Measurement measured, measure(model, inputs, options.seconds));
 

@@ -1,12 +1,15 @@
 // A model ready to run, whatever file it came from.
 #pragma once
 
+#include "frontend/compile/Compiler.h"
 #include "runtime/base/HostTensor.h"
 #include "runtime/base/Status.h"
 #include "tools/graphc/Options.h"
 #include "tools/graphc/Tensors.h"
 
+#include <map>
 #include <memory>
+#include <string>
 #include <span>
 #include <vector>
 
@@ -18,17 +21,21 @@ struct MemoryReport {
   int64_t preparedBytes = 0; // weights rewritten at load
 };
 
+CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base = {});
+
 class Model {
 public:
-  /// Compiles `.onnx` and `.mlir`. Warnings and remarks of the compiler go to stderr.
-  static Result<Model> load(const ModelOptions &options);
+  /// Compiles `.onnx` and `.mlir`. Warnings of the compiler go to stderr.
+  static Result<Model> load(const ModelOptions &options, const ValueProvider &values = nullptr, CompileOptions compile = {});
 
   Model(Model &&) noexcept;
   Model &operator=(Model &&) noexcept;
   ~Model();
 
-  std::span<const Port> inputs() const;
-  std::span<const Port> outputs() const;
+  /// False when compilation stopped at --to-phase.
+  bool runnable() const { return compiled.executable != nullptr; }
+  std::span<const Port> inputs() const { return inputPorts; }
+  std::span<const Port> outputs() const { return outputPorts; }
 
   /// One call; the outputs are new.
   Result<std::vector<HostTensor>> run(std::span<const HostTensor> inputs);
@@ -37,13 +44,20 @@ public:
 
   double compileMs() const; // import to binary
   double loadMs() const;    // weights mapped and prepared
+  /// Of the last runAgain.
   MemoryReport memory() const;
-
-  struct Parts;
+  const CompiledModel &details() const { return compiled; }
+  /// The values that sizes depended on, for another compilation.
+  std::map<std::string, HostTensor> takeConstantInputs() { return std::move(constantInputs); }
 
 private:
-  explicit Model(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts;
+  Model() = default;
+
+  CompiledModel compiled;
+  std::map<std::string, HostTensor> constantInputs;
+  std::vector<Port> inputPorts, outputPorts;
+  std::shared_ptr<Context> context; // of runAgain
+  std::vector<HostTensor> bound;
 };
 
 } // namespace graphc::tool

@@ -74,6 +74,8 @@ Status ModelOptions::check() {
     return error(Code::InvalidOption, "--amp ", amp, " is not in this build; leave it out to compute in the model's own types");
   if (!has(kCpuLevels, cpuLevel))
     return error(Code::InvalidOption, "--cpu-level ", cpuLevel, " is unknown; valid are ", joined(kCpuLevels));
+  if (!cache.empty() && cache != "off")
+    return error(Code::InvalidOption, "--cache ", cache, ": this build keeps no compile cache; use --cache off or leave it out");
   for (const std::string &shape : shapes)
     if (shape.find('=') == std::string::npos || shape.front() == '=' || shape.back() == '=')
       return error(Code::InvalidOption, "--shape ", shape, ": expected NAME=SIZES such as x=[1..64]x3x?x224");

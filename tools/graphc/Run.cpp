@@ -50,7 +50,11 @@ Status storeOutputs(const std::vector<std::string> &files, std::span<const Port>
 Result<int> run(RunOptions &options) {
   GRAPHC_RETURN_IF_ERROR(options.model.check());
   GRAPHC_ASSIGN_OR_RETURN(Tolerance tolerance, options.expected.tolerance());
-  GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model));
+  GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model, options.inputs.provider()));
+  if (!model.runnable()) {
+    std::cerr << "graphc: stopped after phase " << options.model.toPhase << "\n";
+    return kExitOk;
+  }
   GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(model.inputs()));
   GRAPHC_ASSIGN_OR_RETURN(auto expected, options.expected.resolve(model.outputs(), options.inputs.testData));
   GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, model.run(inputs));

@@ -88,22 +88,25 @@ void InputOptions::declare(CLI::App &app) {
   app.add_flag("--random{0}", random, "random values for the inputs not given; --random=SEED")->expected(0, 1);
 }
 
-Result<std::vector<HostTensor>> InputOptions::resolve(std::span<const Port> ports) const {
+namespace {
+
+/// What --input and --test-data hold, put to the ports; undefined where nothing was given.
+Result<std::vector<HostTensor>> readGiven(const InputOptions &options, std::span<const Port> ports) {
   std::vector<HostTensor> given(ports.size());
   std::vector<std::optional<std::string>> names;
   std::vector<HostTensor> tensors;
-  for (const std::string &spec : inputs) {
+  for (const std::string &spec : options.inputs) {
     GRAPHC_ASSIGN_OR_RETURN(NamedTensor named, parseTensorSpec(spec));
     names.push_back(std::move(named.name));
     tensors.push_back(std::move(named.tensor));
   }
-  if (!testData.empty()) {
+  if (!options.testData.empty()) {
     std::error_code ignored;
-    if (!fs::is_directory(testData, ignored))
-      return error(Code::ModelUnreadable, "--test-data '", testData, "' is not a folder");
-    std::vector<std::string> files = numberedFiles(testData, "input");
-    if (files.empty() && !ports.empty() && inputs.empty() && random.empty())
-      return error(Code::ModelUnreadable, "--test-data '", testData, "' holds no input_0.pb");
+    if (!fs::is_directory(options.testData, ignored))
+      return error(Code::ModelUnreadable, "--test-data '", options.testData, "' is not a folder");
+    std::vector<std::string> files = numberedFiles(options.testData, "input");
+    if (files.empty() && !ports.empty() && options.inputs.empty() && options.random.empty())
+      return error(Code::ModelUnreadable, "--test-data '", options.testData, "' holds no input_0.pb");
     for (const std::string &file : files) {
       GRAPHC_ASSIGN_OR_RETURN(HostTensor tensor, readTensorProto(file));
       names.emplace_back();
@@ -113,7 +116,23 @@ Result<std::vector<HostTensor>> InputOptions::resolve(std::span<const Port> port
   GRAPHC_ASSIGN_OR_RETURN(std::vector<size_t> assigned, assignPorts(names, ports, "input"));
   for (size_t i = 0; i < assigned.size(); ++i)
     given[assigned[i]] = std::move(tensors[i]);
+  return given;
+}
 
+} // namespace
+
+Result<std::optional<HostTensor>> InputOptions::valueOf(std::span<const std::string> names, size_t index) const {
+  std::vector<Port> ports;
+  for (const std::string &name : names)
+    ports.push_back({name, DType::F32, {}, {}});
+  GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> given, readGiven(*this, ports));
+  if (!given[index].defined())
+    return std::optional<HostTensor>();
+  return std::optional(std::move(given[index]));
+}
+
+Result<std::vector<HostTensor>> InputOptions::resolve(std::span<const Port> ports) const {
+  GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> given, readGiven(*this, ports));
   std::optional<uint64_t> seed;
   if (!random.empty()) {
     uint64_t value = 0;

@@ -7,6 +7,7 @@
 
 #include <CLI/App.hpp>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,10 @@ struct Port {
   std::string typeText() const;
 };
 
+/// Values of inputs that a model's sizes depend on (the shape operand of a Reshape …), asked for while compiling: that of
+/// `names[index]`. Nothing when that input was not given.
+using ValueProvider = std::function<Result<std::optional<HostTensor>>(std::span<const std::string> names, size_t index)>;
+
 /// Where inputs come from.
 struct InputOptions {
   std::vector<std::string> inputs;
@@ -35,6 +40,11 @@ struct InputOptions {
   bool any() const { return !inputs.empty() || !testData.empty() || !random.empty(); }
   /// One tensor per port, in order; names resolved, what is missing drawn at random when asked for.
   Result<std::vector<HostTensor>> resolve(std::span<const Port> ports) const;
+  /// The value of the input `names[index]` when one was given; types are not known yet.
+  Result<std::optional<HostTensor>> valueOf(std::span<const std::string> names, size_t index) const;
+  ValueProvider provider() const {
+    return [this](std::span<const std::string> names, size_t index) { return valueOf(names, index); };
+  }
 };
 
 /// What outputs are compared with.

@@ -1,0 +1,147 @@
+#include "tools/graphc/Model.h"
+
+#include "runtime/base/Text.h"
+
+#include <charconv>
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+
+namespace graphc::tool {
+namespace {
+
+Port portOf(const TensorInfo &info) {
+  Port port{info.name, info.dtype, {}, info.dims};
+  for (const std::string &dim : info.dims) {
+    int64_t size = 0;
+    auto [end, problem] = std::from_chars(dim.data(), dim.data() + dim.size(), size);
+    bool fixed = problem == std::errc() && end == dim.data() + dim.size();
+    port.dims.push_back(fixed ? std::optional(size) : std::nullopt);
+  }
+  return port;
+}
+
+void printTimes(const CompiledModel &model) {
+  std::cerr << "graphc: times:\n" << std::fixed << std::setprecision(1);
+  for (const PhaseTime &time : model.times)
+    std::cerr << "  " << time.name << std::string(time.name.size() < 14 ? 14 - time.name.size() : 1, ' ') << std::setw(8) << time.ms << " ms\n";
+  std::cerr << std::defaultfloat << std::setprecision(6);
+}
+
+void printWarnings(const CompileResult &result) {
+  for (const Diagnostic &diagnostic : result.diagnostics)
+    if (diagnostic.severity == Diagnostic::Warning)
+      std::cerr << "graphc: warning: " << diagnostic.message << "\n";
+}
+
+Status checkSuffix(const std::string &model) {
+  std::string suffix = std::filesystem::path(model).extension().string();
+  if (suffix == ".onnx" || suffix == ".mlir")
+    return {};
+  if (suffix == ".gcx")
+    return error(Code::InvalidOption, "'", model, "': this build does not load .gcx artifacts; give the .onnx or .mlir they were made from");
+  return error(Code::ModelUnreadable, "'", model, "': the kind of model is told by its name, which must end in .onnx or .mlir");
+}
+
+/// Compiles; when sizes depend on inputs' values, again with the values at hand.
+Result<CompiledModel> compile(const std::string &path, CompileOptions &options, const ValueProvider &values) {
+  while (true) {
+    CompileResult result = compileFile(path, options);
+    if (result.status.ok()) {
+      printWarnings(result);
+      return std::move(result.model);
+    }
+    bool more = false;
+    if (values)
+      for (const std::string &wanted : result.valueInputs) {
+        if (options.constantInputs.contains(wanted))
+          continue;
+        for (size_t i = 0; i < result.inputNames.size(); ++i) {
+          if (result.inputNames[i] != wanted)
+            continue;
+          GRAPHC_ASSIGN_OR_RETURN(std::optional<HostTensor> value, values(result.inputNames, i));
+          if (!value)
+            continue;
+          options.constantInputs.emplace(wanted, std::move(*value));
+          more = true;
+        }
+      }
+    if (!more)
+      return result.status;
+  }
+}
+
+} // namespace
+
+Model::Model(Model &&) noexcept = default;
+Model &Model::operator=(Model &&) noexcept = default;
+Model::~Model() = default;
+
+CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base) {
+  base.cpuLevel = options.cpuLevel;
+  base.threads = options.threads;
+  base.shapes = options.shapes;
+  base.strict = options.strict;
+  base.dumpPhasesDir = options.dumpPhases;
+  base.fromPhase = options.fromPhase;
+  base.toPhase = options.toPhase;
+  base.printIrAfter = options.printIrAfter;
+  return base;
+}
+
+Result<Model> Model::load(const ModelOptions &options, const ValueProvider &values, CompileOptions base) {
+  GRAPHC_RETURN_IF_ERROR(checkSuffix(options.model));
+  CompileOptions compileOptions = compileOptionsOf(options, std::move(base));
+  Model model;
+  GRAPHC_ASSIGN_OR_RETURN(model.compiled, compile(options.model, compileOptions, values));
+  model.constantInputs = std::move(compileOptions.constantInputs);
+  if (options.timing)
+    printTimes(model.compiled);
+  if (model.compiled.executable) {
+    for (const TensorInfo &info : model.compiled.executable->signature().inputs)
+      model.inputPorts.push_back(portOf(info));
+    for (const TensorInfo &info : model.compiled.executable->signature().outputs)
+      model.outputPorts.push_back(portOf(info));
+  }
+  return model;
+}
+
+Result<std::vector<HostTensor>> Model::run(std::span<const HostTensor> inputs) {
+  std::vector<HostTensor> outputs(outputPorts.size());
+  GRAPHC_RETURN_IF_ERROR(compiled.executable->run(inputs, outputs));
+  return outputs;
+}
+
+Status Model::runAgain(std::span<const HostTensor> inputs) {
+  if (!context) {
+    GRAPHC_ASSIGN_OR_RETURN(context, compiled.executable->newContext());
+    bound.resize(outputPorts.size());
+  }
+  return compiled.executable->run(*context, inputs, bound);
+}
+
+double Model::loadMs() const {
+  double ms = 0;
+  for (const PhaseTime &time : compiled.times)
+    if (time.name == "load")
+      ms += time.ms;
+  return ms;
+}
+
+double Model::compileMs() const { return compiled.compileMs() - loadMs(); }
+
+MemoryReport Model::memory() const {
+  MemoryReport report;
+  ExecutableStatistics statistics = compiled.executable->statistics();
+  report.preparedBytes = statistics.preparedBytes + statistics.packedBytes;
+  report.peakBytes = report.preparedBytes;
+  if (!context)
+    return report;
+  MemoryUse use = Executable::measured(*context);
+  report.peakBytes += use.arena + use.scratch + use.late;
+  for (const HostTensor &output : bound) // bound before the last call, so not counted by it
+    report.peakBytes += static_cast<int64_t>(output.sizeBytes());
+  return report;
+}
+
+} // namespace graphc::tool
