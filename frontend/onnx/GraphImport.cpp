@@ -202,6 +202,8 @@ void GraphImporter::addInputs() {
     if (!top.values.count(info.name())) // IR version 3 repeats initializers as inputs
       inputs.push_back(&info);
   }
+  for (auto *info : inputs)
+    result.inputNames.push_back(info->name());
   auto shapeFor = [&](const std::string &name) -> const std::vector<ShapeDim> * {
     auto it = options.shapes.find(name);
     if (it == options.shapes.end() && inputs.size() == 1)

@@ -49,6 +49,8 @@ struct ImportResult {
   /// Inputs on whose *values* sizes depend (the shape of a Reshape, the k of a TopK …). When an import fails for lack of
   /// them, import again with `constantInputs` holding the values at hand.
   std::vector<std::string> valueInputs;
+  /// In order, also after an error: what a position means before the model could be imported.
+  std::vector<std::string> inputNames;
 };
 
 /// Loads the dialects it needs into `context`. Every problem found goes to `sink`.
