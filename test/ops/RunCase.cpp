@@ -33,11 +33,13 @@ Result<std::vector<HostTensor>> runReference(const std::string &text, std::span<
 
 } // namespace
 
-std::vector<std::string> caseDevices() { return {"reference"}; }
+std::vector<std::string> caseDevices() { return {"reference", "cpu"}; }
 
 Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs) {
   if (device == "reference")
     return runReference(module, inputs);
+  if (device == "cpu")
+    return runCpu(module, inputs);
   return error(Code::DeviceUnavailable, "device '", device, "' is unknown; value tests run on ", joined(caseDevices()));
 }
 

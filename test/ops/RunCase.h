@@ -16,4 +16,7 @@ std::vector<std::string> caseDevices();
 /// Runs @main of the module text.
 Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs);
 
+/// On the CPU, through the whole compiler.
+Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs);
+
 } // namespace graphc::test
