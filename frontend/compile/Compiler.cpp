@@ -149,6 +149,7 @@ private:
           result.diagnostics.push_back({CompileDiagnostic::Error, d.code, d.message});
       });
       result.valueInputs = imported.valueInputs;
+      result.inputNames = imported.inputNames;
       if (!imported.module)
         return firstError(Code::ModelMalformed, "\"" + path + "\" cannot be imported");
       module = std::move(imported.module);

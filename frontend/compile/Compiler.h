@@ -63,6 +63,8 @@ struct CompileResult {
   std::vector<CompileDiagnostic> diagnostics;
   /// Inputs whose values the model's sizes depend on: compile again with them in `constantInputs`.
   std::vector<std::string> valueInputs;
+  /// Of an .onnx model, in order, also when compilation failed: what positions mean to whoever supplies those values.
+  std::vector<std::string> inputNames;
 };
 
 /// `path`: .onnx, or .mlir of any phase.

@@ -139,7 +139,7 @@ Status printRemarks(const std::string &filter, const CompiledModel &model) {
   } catch (const std::regex_error &) {
     return error(Code::InvalidOption, "--remarks=", filter, " is not a regular expression");
   }
-  for (const Diagnostic &remark : model.remarks)
+  for (const CompileDiagnostic &remark : model.remarks)
     if (std::regex_search(remark.message, pattern))
       std::cout << remark.message << "\n";
   return {};

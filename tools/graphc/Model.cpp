@@ -29,8 +29,8 @@ void printTimes(const CompiledModel &model) {
 }
 
 void printWarnings(const CompileResult &result) {
-  for (const Diagnostic &diagnostic : result.diagnostics)
-    if (diagnostic.severity == Diagnostic::Warning)
+  for (const CompileDiagnostic &diagnostic : result.diagnostics)
+    if (diagnostic.severity == CompileDiagnostic::Warning)
       std::cerr << "graphc: warning: " << diagnostic.message << "\n";
 }
 
