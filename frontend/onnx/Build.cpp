@@ -159,6 +159,8 @@ Value Build::alongAxis(Value x, int64_t axis, int64_t rank) {
 }
 Value Build::unsqueeze(Value x, int64_t axis) {
   Dims d = dims(x);
+  if (axis < 0 || axis > static_cast<int64_t>(d.size()))
+    fail(Code::ShapeMismatch, "axis ", axis, " is out of range for shape ", shapeText(x));
   d.insert(d.begin() + axis, size(1));
   return reshape(x, d);
 }
@@ -176,14 +178,9 @@ Value Build::transpose(Value x, ArrayRef<int64_t> perm) {
     return x;
   return make<graph::TransposeOp>({x}, {attr("perm", perm)});
 }
-Value Build::swapLast(Value x) {
-  auto perm = axesFrom(0, rank(x));
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  return transpose(x, perm);
-}
-
 Value Build::slice(Value x, int64_t axis, AffineExpr start, AffineExpr count, int64_t step) {
   Dims starts(rank(x), size(0)), counts = dims(x);
+  counts[axis] = count; // checks the axis
   llvm::SmallVector<int64_t> steps(rank(x), 1);
   starts[axis] = start;
   counts[axis] = count;

@@ -101,7 +101,6 @@ public:
   Value unsqueeze(Value x, int64_t axis);
   Value squeeze(Value x, int64_t axis);
   Value transpose(Value x, ArrayRef<int64_t> perm);
-  Value swapLast(Value x);
   /// Elements start, start + step … along one axis, `count` of them.
   Value slice(Value x, int64_t axis, AffineExpr start, AffineExpr count, int64_t step = 1);
   Value slice(Value x, ArrayRef<AffineExpr> starts, ArrayRef<AffineExpr> counts, ArrayRef<int64_t> steps);

@@ -493,6 +493,9 @@ void GraphImporter::importNode(const NodeProto &proto, Scope &scope, int index) 
     else
       report->error(failure.code, text("node ", label, " (", proto.op_type(), "): ", failure.message));
     poison();
+  } catch (const std::exception &e) {
+    report->error(Code::Internal, text("node ", label, " (", proto.op_type(), "): ", e.what()));
+    poison();
   }
 }
 

@@ -2,6 +2,7 @@
 // (Shape -> Gather -> Concat -> Reshape) are evaluated here instead of becoming ops.
 #pragma once
 
+#include "frontend/onnx/Failure.h"
 #include "ir/graph/Dims.h"
 
 #include <map>
@@ -13,7 +14,27 @@
 namespace graphc::onnx_import {
 
 using mlir::AffineExpr;
-using Dims = llvm::SmallVector<AffineExpr>;
+
+/// The sizes of a tensor. An index beyond the rank is the model's mistake, not ours: it throws a Failure, so that no
+/// operator has to say first what rank it counts on.
+class Dims : public llvm::SmallVector<AffineExpr> {
+public:
+  using Base = llvm::SmallVector<AffineExpr>;
+  using Base::Base;
+  Dims(Base dims) : Base(std::move(dims)) {}
+  AffineExpr &operator[](size_t i) { return begin()[checked(i)]; }
+  const AffineExpr &operator[](size_t i) const { return begin()[checked(i)]; }
+  AffineExpr &back() { return (*this)[size() - 1]; }
+  const AffineExpr &back() const { return (*this)[size() - 1]; }
+
+private:
+  size_t checked(size_t i) const {
+    if (i >= size())
+      fail(Code::ShapeMismatch, "a rank above ", static_cast<int64_t>(i), " is needed, got shape ", graph::toString(llvm::ArrayRef<AffineExpr>(begin(), end())));
+    return i;
+  }
+};
+inline llvm::ArrayRef<AffineExpr> refOf(const Dims &dims) { return {dims.begin(), dims.end()}; }
 
 /// Ranges of the size symbols. They start as the user or the model says and are narrowed by what ops require; the
 /// executor checks them on entry (function attribute `symbols`).

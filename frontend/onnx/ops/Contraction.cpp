@@ -140,7 +140,7 @@ Term multiply(Node &n, const Term &a, const Term &b, const std::function<bool(ch
       y = n.broadcast(y, dy);
     }
   }
-  auto range = [&](const Dims &d, size_t from, size_t count) { return graph::product(ArrayRef(d).slice(from, count), n.ctx()); };
+  auto range = [&](const Dims &d, size_t from, size_t count) { return graph::product(refOf(d).slice(from, count), n.ctx()); };
   xs.push_back(range(dx, nb, left.size()));
   xs.push_back(range(dx, nb + left.size(), contracted.size()));
   ys.push_back(range(dy, nb, contracted.size()));

@@ -60,6 +60,9 @@ bool evaluateKnown(Node &n, Type resultElement) {
 
 void importNamed(Node &n, RegisteredOperationName op) {
   llvm::SmallVector<Value> operands;
+  size_t arity = op.hasTrait<OpTrait::OneOperand>() ? 1 : op.hasTrait<OpTrait::NOperands<2>::Impl>() ? 2 : 3;
+  if (n.inputCount() != arity)
+    fail(Code::ModelMalformed, "has ", n.inputCount(), " inputs, expected ", arity);
   // Known contents first: nothing is built for what only computes sizes.
   bool allKnown = n.inputCount() > 0;
   for (size_t i = 0; i < n.inputCount(); ++i)
@@ -199,7 +202,7 @@ void importDropout(Node &n) {
     auto mode = n.known(2);
     if (!mode)
       n.needsValue(2, "training_mode");
-    training = !graph::isSize(mode->ints[0], 0);
+    training = n.intScalar(2, "training_mode") != 0;
   } else if (n.opset < 7) {
     training = false; // is_test or not: compiled models infer
   }

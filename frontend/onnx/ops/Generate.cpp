@@ -75,6 +75,12 @@ void importSize(Node &n) { n.outKnown(0, RankedTensorType::get({}, n.i64()), Kno
 
 void importRange(Node &n) {
   Type type = n.element(0);
+  for (size_t i = 0; i < 3; ++i) {
+    if (!n.type(i).hasStaticShape() || n.type(i).getNumElements() != 1)
+      fail(Code::ShapeMismatch, "start, limit and delta must be one number each, got shape ", graph::toString(n.dimsOf(i)));
+    if (n.element(i) != type)
+      fail(Code::TypeMismatch, "start, limit and delta have element types ", typeText(type), " and ", typeText(n.element(i)));
+  }
   auto start = n.known(0), limit = n.known(1), delta = n.known(2);
   for (size_t i = 0; i < 3; ++i)
     if (!n.known(i)) {
@@ -161,7 +167,10 @@ void importTrilu(Node &n) {
 
 // Windows of signal processing: a sum of cosines.
 void window(Node &n, ArrayRef<double> coefficients) {
-  AffineExpr size = n.sizes(0, "size")[0];
+  auto sizes = n.sizes(0, "size");
+  if (sizes.size() != 1)
+    fail(Code::ShapeMismatch, "size must be one number, got ", sizes.size());
+  AffineExpr size = sizes[0];
   Type type = elementTypeOf(static_cast<int32_t>(n.i("output_datatype", 1)), n.ctx());
   if (!type)
     unsupported("output_datatype ", n.i("output_datatype", 1));

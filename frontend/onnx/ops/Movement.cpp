@@ -110,7 +110,7 @@ void importFlatten(Node &n) {
   if (axis < 0)
     axis += rank;
   Dims d = n.dimsOf(0);
-  n.outReshaped(0, {graph::product(ArrayRef(d).take_front(axis), n.ctx()), graph::product(ArrayRef(d).drop_front(axis), n.ctx())});
+  n.outReshaped(0, {graph::product(refOf(d).take_front(axis), n.ctx()), graph::product(refOf(d).drop_front(axis), n.ctx())});
 }
 
 void importSqueeze(Node &n) {
@@ -132,7 +132,7 @@ void importUnsqueeze(Node &n) {
   std::vector<int64_t> list = n.hasAttr("axes") ? n.ints("axes") : n.ints(1, "axes");
   auto axes = n.axes(1, n.rankOf(0) + static_cast<int64_t>(list.size()));
   Dims d = n.dimsOf(0);
-  for (int64_t a : axes)
+  for (int64_t a : axes) // ascending: each is inside by then
     d.insert(d.begin() + a, n.size(1));
   n.outReshaped(0, d);
 }

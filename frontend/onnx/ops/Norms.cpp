@@ -18,10 +18,10 @@ void importSoftmax(Node &n) {
   if (n.opset >= 13)
     return n.out(n.make<Op>({x}, {n.attr("axis", axis)}));
   // Until opset 12 the dims from `axis` on count as one.
-  if (axis < rank && graph::product(ArrayRef(dims).drop_front(axis + 1), n.ctx()) == n.size(1))
+  if (axis < rank && graph::product(refOf(dims).drop_front(axis + 1), n.ctx()) == n.size(1))
     return n.out(n.make<Op>({x}, {n.attr("axis", axis)}));
   axis = std::min(axis, rank);
-  Value flat = n.reshape(x, {graph::product(ArrayRef(dims).take_front(axis), n.ctx()), graph::product(ArrayRef(dims).drop_front(axis), n.ctx())});
+  Value flat = n.reshape(x, {graph::product(refOf(dims).take_front(axis), n.ctx()), graph::product(refOf(dims).drop_front(axis), n.ctx())});
   n.out(n.reshape(n.make<Op>({flat}, {n.attr("axis", int64_t(1))}), dims));
 }
 

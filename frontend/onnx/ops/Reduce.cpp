@@ -100,7 +100,7 @@ void importHardmax(Node &n) {
   int64_t rank = n.rankOf(0), axis = Build::axis(n.i("axis", n.opset < 13 ? 1 : -1), rank);
   Dims dims = n.dimsOf(0);
   if (n.opset < 13) {
-    x = n.reshape(x, {graph::product(ArrayRef(dims).take_front(axis), n.ctx()), graph::product(ArrayRef(dims).drop_front(axis), n.ctx())});
+    x = n.reshape(x, {graph::product(refOf(dims).take_front(axis), n.ctx()), graph::product(refOf(dims).drop_front(axis), n.ctx())});
     axis = 1;
   }
   Value at = n.make<graph::ArgReduceOp>({x}, {n.attr("kind", StringRef("max")), n.attr("axis", axis), n.unit("keep")});

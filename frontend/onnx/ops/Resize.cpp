@@ -192,7 +192,7 @@ void importGridSample(Node &n) {
     fail(Code::ModelMalformed, "mode '", mode, "' with padding_mode '", padding, "' does not exist");
   bool corners = n.i("align_corners", 0) != 0;
   Type type = n.element(1);
-  AffineExpr points = graph::product(ArrayRef(dg).slice(1, spatial), n.ctx());
+  AffineExpr points = graph::product(refOf(dg).slice(1, spatial), n.ctx());
 
   std::vector<std::vector<Tap>> taps;
   std::vector<AffineExpr> strides;
@@ -248,7 +248,7 @@ void importGridSample(Node &n) {
     taps.push_back(std::move(own));
   }
   // Every combination of taps: one gather from the flattened image.
-  Value image = n.reshape(x, {dx[0], dx[1], graph::product(ArrayRef(dx).drop_front(2), n.ctx())});
+  Value image = n.reshape(x, {dx[0], dx[1], graph::product(refOf(dx).drop_front(2), n.ctx())});
   Dims sampled{dx[0], dx[1], points};
   Value sum;
   std::function<void(size_t, Value, Value, Value)> combine = [&](size_t d, Value index, Value weight, Value inside) {

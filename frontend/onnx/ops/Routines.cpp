@@ -9,7 +9,13 @@ namespace {
 
 void importTopK(Node &n) {
   int64_t axis = Build::axis(n.i("axis", -1), n.rankOf(0));
-  AffineExpr k = n.opset < 10 ? n.size(n.i("k", 0)) : n.sizes(1, "k").at(0);
+  AffineExpr k = n.size(n.opset < 10 ? n.i("k", 0) : 0);
+  if (n.opset >= 10) {
+    auto given = n.sizes(1, "k");
+    if (given.size() != 1)
+      fail(Code::ShapeMismatch, "k must be one number, got ", given.size());
+    k = given[0];
+  }
   Dims dims = n.dimsOf(0);
   if (auto c = graph::constantSize(k); c && *c < 0)
     fail(Code::ShapeMismatch, "k is ", *c);
