@@ -100,7 +100,8 @@ Status Context::bindSymbols(size_t count, const ShapeOf &shapeOf) {
   for (size_t s = 0; s < symbols_.size(); ++s) {
     const plan::SymbolT &symbol = *plan.symbols[s];
     symbols_[s] = 0;
-    if (symbol.input < 0)
+    // The prepare function has no inputs: nothing in it depends on their sizes.
+    if (symbol.input < 0 || static_cast<size_t>(symbol.input) >= count)
       continue;
     int64_t value = shapeOf(symbol.input)[symbol.dim];
     if (value < symbol.lo || value > symbol.hi || value % symbol.multiple != 0) {
