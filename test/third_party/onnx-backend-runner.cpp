@@ -218,10 +218,23 @@ std::map<std::string, std::string> readList(const std::string &path) {
   return reasons;
 }
 
-/// What to file a test under: the operator or type it lacks, else the whole first line.
+/// What to file a test under. The importer's report is "N nodes are not supported:", then "Op (opset N) x COUNT (names)" and
+/// an indented reason: the op and the reason, without what differs from model to model.
 std::string reasonOf(const Outcome &outcome) {
-  std::string first = outcome.message.substr(0, outcome.message.find('\n'));
-  return first.empty() ? kVerdicts[static_cast<int>(outcome.verdict)] : first;
+  std::istringstream lines(outcome.message);
+  std::string first, line, reason;
+  std::getline(lines, first);
+  if (first.find("not supported:") == std::string::npos) {
+    // "output 0 differs in 3 of 4 elements …": one reason for all of these.
+    return first.find("differs in") != std::string::npos ? "wrong values" : first.empty() ? kVerdicts[static_cast<int>(outcome.verdict)] : first;
+  }
+  while (std::getline(lines, line)) {
+    line.erase(0, line.find_first_not_of(' '));
+    line = line.substr(0, line.find(" x "));
+    line = line.substr(0, line.find(" (opset"));
+    reason += (reason.empty() ? "" : ": ") + line;
+  }
+  return reason;
 }
 
 void writeList(const std::string &path, const std::vector<Test> &tests, const std::vector<Outcome> &outcomes) {

@@ -61,7 +61,7 @@ bool checkCache() {
   std::error_code ignored;
   while (!fs::exists(existing, ignored) && existing.has_relative_path())
     existing = existing.parent_path();
-  if (access(existing.c_str(), W_OK) != 0) {
+  if (!fs::is_directory(existing, ignored) || access(existing.c_str(), W_OK) != 0) {
     line(Mark::Wrong, "cache folder", text(folder, " cannot be written; name another with --cache DIR"));
     return false;
   }
