@@ -70,7 +70,7 @@ public:
 
 private:
   fs::path folder, side;
-  std::map<std::string, decltype(*MappedFile::open(""))> files;
+  std::map<std::string, std::shared_ptr<const MappedFile>> files;
 };
 
 /// One phase's module with its weights.
