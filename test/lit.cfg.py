@@ -6,7 +6,7 @@
 #   %repo      the repository's root
 #   %exits N   runs the rest of the line and fails unless it exits with exactly N
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
-# Features for REQUIRES: shared, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
+# Features for REQUIRES: shared, light-networks, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
 import os
 import pathlib
 
@@ -35,6 +35,11 @@ config.substitutions.append(("%shared", config.graphc_shared_dir or "(no shared 
 
 if config.graphc_shared_dir and os.path.isdir(config.graphc_shared_dir):
     config.available_features.add("shared")
+# run-tests unpacks the archive of ONNX backend tests where it is at hand.
+light = os.path.join(config.graphc_build_dir, "onnx-backend-tests", "light")
+config.substitutions.append(("%light", light))
+if os.path.isdir(light):
+    config.available_features.add("light-networks")
 if config.has_cudasim:
     config.available_features.add("cudasim")
 cpuinfo = pathlib.Path("/proc/cpuinfo")
