@@ -380,7 +380,8 @@ static std::optional<unsigned> transposedDim(kernel::ParallelOp op, unsigned sto
   auto loop = cast<kernel::LoopOp>(op.getOperation());
   std::optional<unsigned> found;
   for (Operation &inner : *loop.getLoopBody()) {
-    if (inner.getNumRegions())
+    // Tiles load a block ahead of the body: an index computed in the body is not there yet.
+    if (inner.getNumRegions() || llvm::any_of(inner.getResultTypes(), [](Type type) { return type.isIndex(); }))
       return std::nullopt;
     auto load = dyn_cast<kernel::LoadOp>(inner);
     if (!load)
