@@ -239,13 +239,18 @@ Value expandPower(Writer &w, math::PowFOp op) {
     return x;
   if (is(2.0))
     return w.mul(x, x);
+  if (is(3.0))
+    return w.mul(w.mul(x, x), x);
   if (is(-1.0))
     return w.div(number(1.0), x);
-  if (is(0.5)) {
+  if (is(-2.0))
+    return w.div(number(1.0), w.mul(x, x));
+  if (is(0.5) || is(-0.5)) {
     // pow(-0, 1/2) = 0 and pow(-inf, 1/2) = inf, unlike sqrt.
     constexpr double inf = std::numeric_limits<double>::infinity();
     Value root = math::SqrtOp::create(w.b, w.loc, w.add(x, number(0.0)));
-    return w.select(w.eq(x, number(-inf)), number(inf), root);
+    root = w.select(w.eq(x, number(-inf)), number(inf), root);
+    return is(0.5) ? root : w.div(number(1.0), root);
   }
   return {};
 }

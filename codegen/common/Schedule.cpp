@@ -351,6 +351,16 @@ int64_t chooseLanes(kernel::LoopOp loop, unsigned dim, const ScheduleTarget &tar
   else
     unroll = ops <= 24 ? 2 : 1;
   int64_t lanes = natural * unroll;
+  // Accumulators stay in registers: at most eight at once.
+  int64_t carried = 0;
+  loop->walk([&](kernel::ReduceOp inner) {
+    int64_t bits = 0;
+    for (Type type : inner.getResultTypes())
+      bits += std::max(8u, type.getIntOrFloatBitWidth());
+    carried = std::max(carried, bits);
+  });
+  while (lanes > natural && lanes * carried > 8 * target.vectorBytes * 8)
+    lanes /= 2;
   // Short dims: at least two full steps, else the widest vector that is mostly busy.
   if (size)
     while (lanes > natural && *size < (reducesBelow ? lanes : 2 * lanes))

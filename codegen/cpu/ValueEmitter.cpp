@@ -213,6 +213,16 @@ void VectorEmitter::emitElementwise(Operation *op) {
       if (!(scalarCondition && i == 0))
         operand = vectorOf(operand, cast<VectorType>(widest).getNumElements());
   Type resultType = widest ? withWidth(resultElement, widest) : resultElement;
+  if (op->getNumResults() > 1) {
+    // Extended multiplications and additions.
+    SmallVector<Type> types;
+    for (Type type : op->getResultTypes())
+      types.push_back(widest ? withWidth(typeOf(type), widest) : typeOf(type));
+    OperationState state(loc_, op->getName(), operands, types, op->getAttrs());
+    for (auto [result, value] : llvm::zip_equal(op->getResults(), b_.create(state)->getResults()))
+      values_[result] = value;
+    return;
+  }
   Value &result = values_[op->getResult(0)];
   auto small = [](Type type) { return type.isF16() || type.isBF16(); };
   Type f32 = b_.getF32Type();

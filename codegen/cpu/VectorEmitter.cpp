@@ -81,6 +81,21 @@ VectorEmitter::Values VectorEmitter::emitLaneLoop(Value iv, int64_t count, Value
                                                   ValueRange carried, function_ref<Values(ValueRange)> body, Value &tailStart) {
   tailStart = Value();
   Values state(carried);
+  // One masked vector: inactive lanes compute garbage that nothing keeps.
+  auto masked = [&](Value base, ValueRange old) {
+    Value left = arith::TruncIOp::create(b_, loc_, b_.getI32Type(), binary<arith::MinSIOp>(binary<arith::SubIOp>(upper, base), i64(count)));
+    Value mask = compare(arith::CmpIPredicate::slt, steps(b_.getI32Type(), count), left);
+    lanes_ = {count, iv, base, mask};
+    Values next = body(old);
+    for (auto [value, before] : llvm::zip_equal(next, old))
+      value = select(mask, value, before);
+    lanes_ = {};
+    return next;
+  };
+  // A big body is emitted once, masked on every step: its arithmetic dwarfs the masks, and code size is compile time.
+  bool once = isBig(iv) && !scalarTail_ && !(staticTrip && *staticTrip % count == 0);
+  if (once)
+    return emitFor(lower, upper, count, state, [&](Value base, ValueRange values) { return masked(base, values); });
   Value mainEnd;
   if (staticTrip)
     mainEnd = binary<arith::AddIOp>(lower, i64(*staticTrip - *staticTrip % count));
@@ -100,17 +115,7 @@ VectorEmitter::Values VectorEmitter::emitLaneLoop(Value iv, int64_t count, Value
     return state;
   }
 
-  // One masked vector for what is left. Inactive lanes compute garbage that nothing keeps.
-  auto tail = [&] {
-    Value left = arith::TruncIOp::create(b_, loc_, b_.getI32Type(), binary<arith::SubIOp>(upper, mainEnd));
-    Value mask = compare(arith::CmpIPredicate::slt, steps(b_.getI32Type(), count), left);
-    lanes_ = {count, iv, mainEnd, mask};
-    Values next = body(state);
-    for (auto [value, old] : llvm::zip_equal(next, state))
-      value = select(mask, value, old);
-    lanes_ = {};
-    return next;
-  };
+  auto tail = [&] { return masked(mainEnd, state); };
   if (staticTrip)
     return tail();
   auto rest = scf::IfOp::create(b_, loc_, ValueRange(state).getTypes(), compare(arith::CmpIPredicate::slt, mainEnd, upper),
@@ -126,6 +131,12 @@ VectorEmitter::Values VectorEmitter::emitLaneLoop(Value iv, int64_t count, Value
   b_.setInsertionPointToEnd(rest.elseBlock());
   scf::YieldOp::create(b_, loc_, state);
   return Values(rest.getResults());
+}
+
+bool VectorEmitter::isBig(Value iv) {
+  int64_t count = 0;
+  cast<BlockArgument>(iv).getOwner()->walk([&](Operation *) { ++count; });
+  return count > 150;
 }
 
 /// Finds what differs between lanes when `iv` runs along them: `varying_` for the ops inside `op`.
@@ -247,8 +258,13 @@ void VectorEmitter::emitParallel(kernel::ParallelOp op) {
       return Values();
     });
   };
-  if (rank == 1)
+  if (rank == 1) {
+    // What runs once may read memory that an empty domain does not have.
+    auto any = scf::IfOp::create(b_, loc_, compare(arith::CmpIPredicate::slt, begin_, end_), /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPoint(any.thenBlock()->getTerminator());
     return row(begin_, end_);
+  }
 
   // Rows that [begin, end) touches; the outer indices count up, only the first row divides.
   Value length = sizeValue(loop, rank - 1);

@@ -50,7 +50,8 @@ private:
   Values emitCombine(kernel::ReduceOp op, mlir::ValueRange a, mlir::ValueRange b);
   Values combineAcrossLanes(kernel::ReduceOp op, mlir::ValueRange vectors);
   void markVarying(kernel::LoopOp op, mlir::Value iv);
-  bool sizesKnownPositive(kernel::LoopOp op);
+  /// The body that `iv` runs over has many ops.
+  static bool isBig(mlir::Value iv);
 
   // TransposeEmitter.cpp
   void emitTransposed(kernel::ParallelOp op);

@@ -709,3 +709,47 @@ TEST(Kernel, MaximumAndMinimumAgainstNumbers) {
     EXPECT_EQ(z[i], std::min(x[i], y[i]));
   }
 }
+
+TEST(Kernel, BigBodiesMaskEveryStep) {
+  std::string body;
+  for (int i = 0; i < 200; ++i)
+    body += "%a" + std::to_string(i + 1) + " = arith.addf %a" + std::to_string(i) + ", %c : f32\n";
+  Kernel map(R"(
+    kernel.func @big(%x: memref<?xf32>, %y: memref<?xf32>, %n: index)
+        attributes {arg_dims = [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]} {
+      %c = arith.constant 1.0 : f32
+      kernel.parallel (%i) to (symbol(%n)) {
+        %a0 = kernel.load %x[%i] : memref<?xf32>
+        )" + body + R"(
+        kernel.store %a200, %y[%i] : memref<?xf32>
+      }
+    })");
+  Kernel reduce(R"(
+    kernel.func @big(%x: memref<?xf32>, %y: memref<1xf32>, %n: index)
+        attributes {arg_dims = [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (1)>]} {
+      %c = arith.constant 1.0 : f32
+      %lowest = arith.constant 0xFF800000 : f32
+      kernel.parallel () to () {
+        %max = kernel.reduce (%i) to (symbol(%n)) init (%lowest : f32) {
+          %a0 = kernel.load %x[%i] : memref<?xf32>
+          )" + body + R"(
+          kernel.yield %a200 : f32
+        } combine (%a, %b) {
+          %m = arith.maximumf %a, %b : f32
+          kernel.yield %m : f32
+        }
+        kernel.store %max, %y[0] : memref<1xf32>
+      }
+    })");
+  for (int64_t n : lengths) {
+    std::vector<float> x(n);
+    std::iota(x.begin(), x.end(), -3000.0f);
+    Guarded<float> y(n), m(1);
+    map.run({x.data(), y.data()}, {n}, 2);
+    reduce.run({x.data(), m.data()}, {n});
+    y.check(), m.check();
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(y[i], x[i] + 200.0f);
+    ASSERT_EQ(m[0], n ? x[n - 1] + 200.0f : -inf);
+  }
+}

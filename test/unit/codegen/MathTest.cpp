@@ -121,7 +121,7 @@ TEST(Math, ConstantPowersAndLibraryPower) {
            " : f32\n kernel.parallel (%i) to (symbol(%n)) {\n %v = kernel.load %x[%i] : memref<?xf32>\n %r = math.powf %v, %e : f32\n"
            " kernel.store %r, %y[%i] : memref<?xf32>\n } }";
   };
-  for (const char *exponent : {"0.0", "1.0", "2.0", "-1.0", "0.5", "3.7"}) {
+  for (const char *exponent : {"0.0", "1.0", "2.0", "3.0", "-1.0", "-2.0", "0.5", "-0.5", "3.7"}) {
     Kernel kernel(power(exponent));
     std::vector<float> x = {0.0f, -0.0f, 1, 2, 3.5f, -2, INFINITY, -INFINITY, NAN, 1e-40f, 7};
     std::vector<float> y(x.size());

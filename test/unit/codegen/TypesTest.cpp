@@ -216,3 +216,19 @@ TEST(Types, BoolReduction) {
     EXPECT_EQ(y[2], m ? 1 : 0);
   }
 }
+
+TEST(Types, HighHalfOfAProduct) {
+  Kernel kernel(unary("i32", "i32", "%m = arith.constant -766435501 : i32\n %low, %high = arith.mului_extended %v, %m : i32\n %r = arith.xori %low, %high : i32"));
+  for (int64_t n : lengths) {
+    std::vector<uint32_t> x(n);
+    for (int64_t i = 0; i < n; ++i)
+      x[i] = uint32_t(i) * 2654435761u;
+    Guarded<uint32_t> y(n);
+    kernel.run({x.data(), y.data()}, {n}, 2);
+    y.check();
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t product = uint64_t(x[i]) * 0xd2511f53u;
+      ASSERT_EQ(y[i], uint32_t(product) ^ uint32_t(product >> 32));
+    }
+  }
+}
