@@ -126,6 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, KeepMeaning,
                          testing::Values(Case{"fold-norms.mlir", "graphc-fold-norms", 1e-4},
                                          Case{"merge-pads.mlir", "graphc-fold-norms", 1e-6},
                                          Case{"simplify.mlir", "graphc-simplify", 1e-6},
+                                         Case{"fold-constants.mlir", "graphc-simplify", 2e-6},
                                          Case{"widen-contractions.mlir", "graphc-widen-contractions", 1e-2},
                                          Case{"layout.mlir", "graphc-layout", 1e-6},
                                          Case{"layout.mlir", "graphc-layout,graphc-simplify", 1e-6}));
