@@ -280,9 +280,9 @@ Status Interpreter::executeElements(graph::ElementOp op) {
       if (operand(0).elements() != tensor.elements())
         return error(Code::ShapeMismatch, nameOf(op), ": cannot reshape ", Shape(operand(0).shape()).str(), " to ", Shape(shape).str());
       tensor = operand(0).reshaped(shape);
-    } else if (auto matmul = dyn_cast<graph::MatmulOp>(*op)) {
+    } else if (auto matmul = dyn_cast<graph::MatmulOp>(*op); matmul && !onlyFormulas) {
       runMatmul(matmul, operand(0), operand(1), tensor);
-    } else if (auto conv = dyn_cast<graph::ConvOp>(*op)) {
+    } else if (auto conv = dyn_cast<graph::ConvOp>(*op); conv && !onlyFormulas) {
       runConv(conv, operand(0), operand(1), tensor);
     } else {
       std::optional<AffineExpr> unknown;

@@ -30,6 +30,9 @@ public:
 
   /// Keep every value of a run, instead of dropping each after its last use.
   void keepValues(bool keep) { keepAll = keep; }
+  /// Run matmul and conv by their element formulas too, a hundred times slower: what the loops of Contractions.cpp must
+  /// agree with.
+  void formulasOnly(bool only) { onlyFormulas = only; }
 
   /// Forgets values and symbols, then binds the arguments.
   Status begin(mlir::func::FuncOp function, std::span<const HostTensor> inputs);
@@ -62,7 +65,7 @@ private:
 
   mlir::ModuleOp module;
   WeightLoader loadWeight;
-  bool keepAll = false;
+  bool keepAll = false, onlyFormulas = false;
   llvm::DenseMap<mlir::Value, WideTensor> values;
   std::map<unsigned, int64_t> symbols;
 };

@@ -8,6 +8,7 @@
 #include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
 #include "passes/plan/PlaceBuffers.h"
+#include "passes/raise/Raise.h"
 #include "passes/simplify/Simplify.h"
 
 using namespace mlir;
@@ -76,6 +77,7 @@ const Phase table[] = {
     {"raise", "recognise what exporters spell out",
      [](OpPassManager &pm, const PhaseContext &) {
        simplifyWith(pm);
+       pm.addPass(createRaisePass());
        pm.addPass(createFoldNormsPass());
      },
      anything},

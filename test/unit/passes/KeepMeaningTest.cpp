@@ -123,7 +123,12 @@ TEST_P(KeepMeaning, OnRandomInputs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, KeepMeaning,
-                         testing::Values(Case{"fold-norms.mlir", "graphc-fold-norms", 1e-4},
+                         testing::Values(Case{"raise-softmax.mlir", "graphc-raise", 1e-6},
+                                         Case{"raise-norms.mlir", "graphc-raise", 1e-6},
+                                         Case{"raise-activations.mlir", "graphc-raise", 1e-6},
+                                         Case{"raise-attention.mlir", "graphc-raise", 1e-6},
+                                         Case{"decompose.mlir", "graphc-decompose", 1e-2},
+                                         Case{"fold-norms.mlir", "graphc-fold-norms", 1e-4},
                                          Case{"merge-pads.mlir", "graphc-fold-norms", 1e-6},
                                          Case{"simplify.mlir", "graphc-simplify", 1e-6},
                                          Case{"fold-constants.mlir", "graphc-simplify", 2e-6},
