@@ -13,34 +13,26 @@ namespace {
 
 int64_t rankOf(Value v) { return cast<RankedTensorType>(v.getType()).getRank(); }
 
-/// 0 … n-1 with the last two swapped.
-bool swapsLastTwo(llvm::ArrayRef<int64_t> perm) {
-  int64_t rank = perm.size();
-  for (int64_t i = 0; i < rank; ++i)
-    if (perm[i] != (i < rank - 2 ? i : 2 * rank - 3 - i))
-      return false;
-  return rank >= 2;
-}
-
-/// k from kᵀ.
-Value withLastTwoSwapped(Value transposed, PatternRewriter &rewriter) {
-  Location loc = transposed.getLoc();
-  // kᵀ = reshape(transpose(k')), where the reshape touches the batch dims only.
-  if (auto reshape = transposed.getDefiningOp<ReshapeOp>())
-    if (auto transpose = reshape.getX().getDefiningOp<TransposeOp>(); transpose && swapsLastTwo(transpose.getPerm())) {
-      auto outer = dimsOf(reshape.getType()), inner = dimsOf(transpose.getType());
-      if (outer.size() >= 2 && llvm::ArrayRef(outer).take_back(2) == llvm::ArrayRef(inner).take_back(2)) {
+/// `v` with its last two dims swapped; combined with a transposition that made it.
+Value withLastTwoSwapped(Value v, PatternRewriter &rewriter) {
+  Location loc = v.getLoc();
+  // A reshape that touches the batch dims only, around a transposition, is put outside.
+  if (auto reshape = v.getDefiningOp<ReshapeOp>())
+    if (auto inner = reshape.getX().getDefiningOp<TransposeOp>()) {
+      auto outer = dimsOf(reshape.getType()), sizes = dimsOf(inner.getType());
+      if (outer.size() >= 2 && sizes.size() >= 2 && llvm::ArrayRef(outer).take_back(2) == llvm::ArrayRef(sizes).take_back(2)) {
         std::swap(outer[outer.size() - 1], outer[outer.size() - 2]);
-        return ReshapeOp::create(rewriter, loc, withDims(reshape.getType(), outer), transpose.getX());
+        Value swapped = withLastTwoSwapped(inner, rewriter);
+        return ReshapeOp::create(rewriter, loc, withDims(reshape.getType(), outer), swapped);
       }
     }
   llvm::SmallVector<int64_t> perm;
-  Value from = transposed;
-  if (auto transpose = transposed.getDefiningOp<TransposeOp>()) {
+  Value from = v;
+  if (auto transpose = v.getDefiningOp<TransposeOp>()) {
     perm.assign(transpose.getPerm().begin(), transpose.getPerm().end());
     from = transpose.getX();
   } else {
-    for (int64_t i = 0; i < rankOf(transposed); ++i)
+    for (int64_t i = 0; i < rankOf(v); ++i)
       perm.push_back(i);
   }
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);

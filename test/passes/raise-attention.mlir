@@ -38,6 +38,21 @@ func.func @plain(%q: tensor<2x4x8xf32>, %k: tensor<4x2x8xf32>, %v: tensor<2x4x6x
   return %y : tensor<2x4x6xf32>
 }
 
+// A transposition of the heads that was merged with that of k, and the batch restored by a reshape (a vision transformer).
+// CHECK-LABEL: @merged_transposition
+// CHECK-SAME: (%[[Q:.*]]: tensor<1x2x4x8xf32>, %[[K:.*]]: tensor<4x2x8xf32>, %[[V:.*]]: tensor<1x2x4x6xf32>)
+// CHECK-NEXT: %[[T:.*]] = graph.transpose %[[K]] {perm = array<i64: 1, 0, 2>}
+// CHECK-NEXT: %[[R:.*]] = graph.reshape %[[T]]
+// CHECK-NEXT: graph.attention %[[Q]], %[[R]], %[[V]] {scale = 1.000000e+00 : f64}
+func.func @merged_transposition(%q: tensor<1x2x4x8xf32>, %k: tensor<4x2x8xf32>, %v: tensor<1x2x4x6xf32>) -> tensor<1x2x4x6xf32> {
+  %k1 = graph.transpose %k {perm = array<i64: 1, 2, 0>} : (tensor<4x2x8xf32>) -> tensor<2x8x4xf32>
+  %kt = graph.reshape %k1 : (tensor<2x8x4xf32>) -> tensor<1x2x8x4xf32>
+  %s = graph.matmul %q, %kt : (tensor<1x2x4x8xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x4x4xf32>
+  %p = graph.softmax %s {axis = 3 : i64} : (tensor<1x2x4x4xf32>) -> tensor<1x2x4x4xf32>
+  %y = graph.matmul %p, %v : (tensor<1x2x4x4xf32>, tensor<1x2x4x6xf32>) -> tensor<1x2x4x6xf32>
+  return %y : tensor<1x2x4x6xf32>
+}
+
 // The probabilities are a result too: fusing them away would compute them twice.
 // CHECK-LABEL: @probabilities_read
 // CHECK-NOT: graph.attention
