@@ -18,6 +18,10 @@ public:
   const MemoryUse &measured() const { return measured_; }
   /// What the library chose for library call `library` of the list.
   std::string implementation(int library) const;
+  /// Whether library call `library` reads its constant operand where the plan put it.
+  bool libraryReads(int library, int operand) const {
+    return !libraries_[library].kernel || libraries_[library].kernel->readsConstant(operand);
+  }
 
 private:
   // ---- sizes (Resolve.cpp) ----
@@ -42,6 +46,7 @@ private:
   Status resolveStep(const Step &step);
   Status resolveStepSizes(const Step &step);
   Status resolveAllSizes(const std::vector<Step> &steps);
+  Status specialise();
   Status symbolBound(int symbol, int64_t value, const Step &step);
   Status checkOperand(const Step &step, const OperandInfo &operand);
   int64_t valueOf(int expr, int64_t fallback) const { return expr < 0 ? fallback : values_[expr]; }
@@ -49,6 +54,7 @@ private:
   // ---- walking (Run.cpp) ----
   Status walk(const std::vector<Step> &steps, const RunOptions &options);
   Status placeLate(const Step &step);
+  Status assumeBounds(const Step &step);
   Status execute(const Step &step, const RunOptions &options);
   Status runKernel(const Step &step);
   Status runLibrary(const Step &step);
@@ -79,6 +85,7 @@ private:
   const StepList &list_;
 
   bool resolved_ = false;           // sizes below belong to shapes_
+  int repeats_ = 0;                 // calls with these shapes so far
   std::vector<int64_t> shapes_;     // sizes of all inputs of the last call, one after the other
   std::vector<int64_t> symbols_;
   std::vector<bool> symbolKnown_;
@@ -107,11 +114,14 @@ private:
   std::vector<LibraryState> libraries_;
   std::vector<Worker> workers_;
   std::vector<std::byte> routineScratch_;
+  std::vector<AlignedBytes> staging_; // routine results that become outputs once their size is decided
+  std::vector<int64_t> stagingBytes_;
   std::vector<int64_t> sizes_;      // operand sizes and strides of the routine or copy at work
 
   bool ownsPool_ = false;
   bool flushDenormals_ = false;
   bool shareable_ = false; // some step is worth sharing out
+  bool exactLibraries_ = false;
   MemoryUse measured_;
 };
 

@@ -118,6 +118,14 @@ std::string Executable::implementation(int command) const {
   return Lease(*program_)->implementation(steps[command].library);
 }
 
+std::span<const std::byte> Executable::constant(int buffer) const {
+  const BufferInfo &info = program_->buffers[buffer];
+  bool released = program_->plan->buffers[buffer]->kind == plan::BufferKind::Prepared && !program_->prepared[buffer];
+  if (info.place != Place::Constant || info.root != buffer || released)
+    return {};
+  return {info.constant, static_cast<size_t>(info.constantBytes)};
+}
+
 std::vector<PackedWeight> Executable::packedWeights() const {
   // Constants are told apart by their address; an alias of offset 0 shares it with its root, either will do.
   std::map<const void *, int> bufferAt;

@@ -46,6 +46,8 @@ struct LoadOptions {
   std::vector<WeightBytes> weightFiles;
   std::string weightFolder;
   bool checkWeightHashes = false;
+  /// Keep prepared constants that only fed a packing (writing an artifact needs them).
+  bool keepPrepared = false;
   /// Null: every call runs on its caller's thread alone.
   std::shared_ptr<ThreadPool> pool;
   /// Work estimated below this is not shared out; README.md has the measurement.
@@ -135,6 +137,8 @@ public:
   /// What the library chose for a command of `main`, at the sizes of the context's last call (static plans: always
   /// known); empty for commands that are no library call.
   std::string implementation(int command) const;
+  /// Bytes of a Weight or Prepared buffer; empty for others, and for those released after packing.
+  std::span<const std::byte> constant(int buffer) const;
   /// Everything packed so far, by the buffer it came from.
   std::vector<PackedWeight> packedWeights() const;
 

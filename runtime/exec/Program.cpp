@@ -55,6 +55,7 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     // The context stays as the first call's.
     auto context = std::make_unique<Context>(*this, main);
     GRAPHC_RETURN_IF_ERROR(context->predict({}).status());
+    releaseUnusedPrepared(*context);
     freeContexts[0].store(context.release());
   }
   return {};
@@ -137,10 +138,16 @@ Status Program::loadConstants() {
     if (source.kind == BufferKind::Weight) {
       const plan::WeightDataT &weight = *source.weight;
       std::span<const std::byte> bytes;
-      if (weight.file >= 0)
+      if (weight.file >= 0) {
+        size_t size = files[weight.file].bytes.size();
+        if (weight.offset > size || weight.bytes > size - weight.offset)
+          return error(Code::WeightFile, "weight '", source.name, "' lies at bytes [", weight.offset, ", +", weight.bytes, ") of '",
+                       plan->files[weight.file]->path, "', which has ", size);
         bytes = files[weight.file].bytes.subspan(weight.offset, weight.bytes);
-      else
+      }
+      else {
         bytes = std::as_bytes(std::span(weight.inline_bytes));
+      }
       if (options.checkWeightHashes && weight.hash && XXH3_64bits(bytes.data(), bytes.size()) != weight.hash)
         return error(Code::WeightFile, "weight '", source.name, "': its ", bytes.size(),
                      " bytes differ from those the model was compiled with (checksum mismatch)");
@@ -275,12 +282,11 @@ Status Program::buildSteps(StepList &list, const std::vector<std::unique_ptr<pla
       }
       int outputs = static_cast<int>(routine.operands.size()) - routine.num_inputs;
       if (routine.num_inputs < step.routine->minInputs || routine.num_inputs > step.routine->maxInputs ||
-          outputs != step.routine->outputs || static_cast<int>(routine.exprs.size()) != step.routine->exprs ||
-          static_cast<int>(routine.symbols.size()) != step.routine->symbols)
+          outputs != step.routine->outputs || static_cast<int>(routine.symbols.size()) > step.routine->maxSymbols)
         return error(Code::PlanInvalid, "plan: ", plan::describe(command, step.topIndex), ": routine '", routine.name, "' takes ",
-                     step.routine->minInputs, "..", step.routine->maxInputs, " inputs, ", step.routine->outputs, " outputs, ",
-                     step.routine->exprs, " integers and ", step.routine->symbols, " symbols; the plan gives ", routine.num_inputs,
-                     ", ", outputs, ", ", routine.exprs.size(), " and ", routine.symbols.size());
+                     step.routine->minInputs, "..", step.routine->maxInputs, " inputs, ", step.routine->outputs, " outputs and decides at most ",
+                     step.routine->maxSymbols, " sizes; the plan gives ", routine.num_inputs, ", ", outputs, " and ",
+                     routine.symbols.size());
       for (int expr : routine.exprs)
         needs(expr);
       break;
@@ -455,6 +461,33 @@ Status Program::runPrepare() {
   if (!status.ok())
     return error(status.code(), "preparing the weights: ", status.message());
   return {};
+}
+
+/// Prepared constants that only fed a packing are not read again.
+void Program::releaseUnusedPrepared(const Context &context) {
+  if (options.keepPrepared)
+    return;
+  std::vector<bool> read(buffers.size());
+  std::function<void(const std::vector<Step> &)> visit = [&](const std::vector<Step> &steps) {
+    for (const Step &step : steps) {
+      visit(step.body);
+      visit(step.otherwise);
+      if (step.kind != Action::Library) {
+        for (int buffer : plan::buffersOf(*step.command))
+          read[buffers[buffer].root] = true;
+        continue;
+      }
+      for (size_t i = 0; i < step.operands.size(); ++i)
+        if (step.operands[i].buffer >= 0 && (i != 1 || context.libraryReads(step.library, 1)))
+          read[buffers[step.operands[i].buffer].root] = true;
+    }
+  };
+  visit(main.steps);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (prepared[i] && !read[i]) {
+      prepared[i].reset();
+      preparedSize[i] = 0;
+    }
 }
 
 } // namespace graphc

@@ -115,6 +115,7 @@ private:
   Status checkFixedOffsets() const;
   void buildSignature();
   Status runPrepare();
+  void releaseUnusedPrepared(const Context &context);
 
   std::vector<bool> lateExpr_;
 };

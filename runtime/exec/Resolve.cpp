@@ -45,6 +45,8 @@ Context::Context(const Program &program, const StepList &list) : program_(progra
 
 Context::~Context() {
   program_.contextAccount.remove(memoryBytes_ + lateScratchBytes_);
+  for (int64_t bytes : stagingBytes_)
+    program_.contextAccount.remove(bytes);
   for (int64_t bytes : heapBytes_)
     program_.contextAccount.remove(bytes);
   program_.contextCount.fetch_sub(1, std::memory_order_relaxed);
@@ -180,13 +182,19 @@ Status Context::planMemory() {
   bool bounded = program_.hasLate;
   if (bounded) {
     bounds_ = values_;
-    for (int index : program_.lateExprs) {
-      const plan::Expr &expr = plan.exprs[index];
-      if (expr.op() == plan::ExprOp::Symbol) {
-        const plan::SymbolT &symbol = *plan.symbols[expr.a()];
-        bounds_[index] = symbol.bound >= 0 ? values_[symbol.bound] : symbol.hi != INT64_MAX ? symbol.hi : 0;
-      } else {
-        bounds_[index] = plan::applyExpr(expr.op(), bounds_[expr.a()], bounds_[expr.b()]).value_or(0);
+    // A bound may itself depend on a size decided earlier: repeat until nothing grows.
+    for (size_t pass = 0, changed = 1; changed && pass <= plan.symbols.size(); ++pass) {
+      changed = 0;
+      for (int index : program_.lateExprs) {
+        const plan::Expr &expr = plan.exprs[index];
+        int64_t before = bounds_[index];
+        if (expr.op() == plan::ExprOp::Symbol) {
+          const plan::SymbolT &symbol = *plan.symbols[expr.a()];
+          bounds_[index] = symbol.bound >= 0 ? std::min(symbol.hi, bounds_[symbol.bound]) : symbol.hi != INT64_MAX ? symbol.hi : 0;
+        } else {
+          bounds_[index] = plan::applyExpr(expr.op(), bounds_[expr.a()], bounds_[expr.b()]).value_or(0);
+        }
+        changed += bounds_[index] != before;
       }
     }
     values_.swap(bounds_);
@@ -256,7 +264,7 @@ Status Context::resolveStepSizes(const Step &step) {
     if (!same) {
       state.bound.reset();
       state.kernel.reset();
-      auto kernel = call.kernelFor(state.geometry);
+      auto kernel = call.kernelFor(state.geometry, exactLibraries_);
       if (!kernel.ok())
         return error(kernel.status().code(), where(step), ": ", kernel.status().message());
       state.kernel = *std::move(kernel);
@@ -296,6 +304,23 @@ Status Context::resolveShape() {
   measured_.scratch = scratchBytes_ * program_.concurrency();
   addressesValid_ = false;
   return {};
+}
+
+/// Sizes that have come several times in a row are worth primitives of their own.
+Status Context::specialise() {
+  for (LibraryState &state : libraries_) {
+    size_t index = static_cast<size_t>(&state - libraries_.data());
+    if (list_.libraries[index]->dynamic())
+      state.geometry.clear();
+  }
+  exactLibraries_ = true;
+  Status status = resolveShape();
+  exactLibraries_ = false;
+  if (status.ok())
+    status = reserveMemory();
+  if (!status.ok())
+    resolved_ = false;
+  return status;
 }
 
 /// One block: the arena, then every worker's scratch.

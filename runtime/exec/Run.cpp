@@ -89,6 +89,9 @@ Status Context::run(std::span<const HostTensor> inputs, std::span<HostTensor> ou
     GRAPHC_RETURN_IF_ERROR(resolveShape());
     GRAPHC_RETURN_IF_ERROR(reserveMemory());
     resolved_ = true;
+    repeats_ = 0;
+  } else if (!program_.isStatic && ++repeats_ == 2 && !list_.libraries.empty()) {
+    GRAPHC_RETURN_IF_ERROR(specialise());
   }
   GRAPHC_RETURN_IF_ERROR(bindParameters(inputs, outputs));
   Status status;
@@ -115,6 +118,8 @@ Status Context::walk(const std::vector<Step> &steps, const RunOptions &options) 
     if (options.cancelled && options.cancelled->load(std::memory_order_relaxed))
       return error(Code::Cancelled, "the call was cancelled before ", where(step));
     if (step.late) {
+      if (step.kind == Action::Routine)
+        GRAPHC_RETURN_IF_ERROR(assumeBounds(step));
       for (const OperandInfo &operand : step.operands)
         GRAPHC_RETURN_IF_ERROR(checkOperand(step, operand));
       int64_t scratchBefore = scratchBytes_;
@@ -145,14 +150,32 @@ Status Context::walk(const std::vector<Step> &steps, const RunOptions &options) 
   return {};
 }
 
+/// While a routine runs, the sizes it decides count with their bound.
+Status Context::assumeBounds(const Step &step) {
+  const plan::RoutineT &routine = *step.command->action.AsRoutine();
+  for (int symbol : routine.symbols) {
+    const plan::SymbolT &info = *program_.plan->symbols[symbol];
+    int64_t bound = info.bound >= 0 ? std::min(info.hi, values_[info.bound]) : info.hi;
+    if (bound == INT64_MAX)
+      return error(Code::PlanInvalid, where(step), ": the size '", info.name, "' that routine '", routine.name,
+                   "' decides has no bound");
+    symbols_[symbol] = bound;
+  }
+  return routine.symbols.empty() ? Status() : evaluateLate();
+}
+
 /// Allocates the outputs and heap buffers a step touches whose size has just become known.
 Status Context::placeLate(const Step &step) {
   auto place = [&](int buffer) -> Status {
     if (buffer < 0)
       return {};
     const BufferInfo &info = program_.buffers[buffer];
-    if (info.place == Place::Output && !outputPlaced_[info.index])
+    if (info.place == Place::Output && !outputPlaced_[info.index]) {
+      // A routine decides the size of its result: runRoutine places it afterwards.
+      if (step.kind == Action::Routine && !step.command->action.AsRoutine()->symbols.empty())
+        return {};
       return placeOutput(info.index, outputTensors_);
+    }
     if (info.place == Place::Heap)
       return allocateHeap(info.index);
     return {};
@@ -299,11 +322,32 @@ Status Context::runRoutine(const Step &step) {
   if (step.operands.size() > kMaxOperands || routine.attributes.size() > kMaxOperands)
     return error(Code::PlanInvalid, where(step), ": a routine has more than ", kMaxOperands, " operands");
   cpu::RoutineTensor tensors[kMaxOperands];
+  bool staged = false;
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const OperandInfo &operand = step.operands[i];
     if (operand.buffer < 0)
       continue;
-    auto address = addressOf(operand.buffer);
+    const BufferInfo &info = program_.buffers[operand.buffer];
+    Result<void *> address = static_cast<void *>(nullptr);
+    if (info.place == Place::Output && !outputPlaced_[info.index]) {
+      auto bytes = bytesOf(operand.buffer);
+      if (!bytes.ok())
+        return bytes.status();
+      staged = true;
+      staging_.resize(kMaxOperands);
+      stagingBytes_.resize(kMaxOperands);
+      if (*bytes > stagingBytes_[i] || !staging_[i]) {
+        staging_[i] = allocateAligned(static_cast<size_t>(*bytes));
+        if (!staging_[i])
+          return error(Code::OutOfMemory, where(step), ": ", *bytes, " bytes for the result are not available");
+        program_.contextAccount.add(*bytes - stagingBytes_[i]);
+        stagingBytes_[i] = *bytes;
+      }
+      measured_.late += *bytes;
+      address = static_cast<void *>(staging_[i].get());
+    } else {
+      address = addressOf(operand.buffer);
+    }
     if (!address.ok())
       return error(address.status().code(), where(step), ": ", address.status().message());
     size_t rank = operand.dims.size();
@@ -321,7 +365,8 @@ Status Context::runRoutine(const Step &step) {
   }
   cpu::RoutineAttribute attributes[kMaxOperands];
   for (size_t i = 0; i < routine.attributes.size(); ++i)
-    attributes[i] = {routine.attributes[i]->name, routine.attributes[i]->ints, routine.attributes[i]->floats};
+    attributes[i] = {routine.attributes[i]->name, routine.attributes[i]->ints, routine.attributes[i]->floats,
+                     routine.attributes[i]->strings};
   size_t exprAt = at;
   for (int expr : routine.exprs)
     sizes_[at++] = values_[expr];
@@ -339,6 +384,15 @@ Status Context::runRoutine(const Step &step) {
     return error(status.code(), where(step), ": ", status.message());
   for (size_t i = 0; i < routine.symbols.size(); ++i)
     GRAPHC_RETURN_IF_ERROR(symbolBound(routine.symbols[i], sizes_[symbolAt + i], step));
+  for (size_t i = inputs; staged && i < step.operands.size(); ++i) {
+    int buffer = step.operands[i].buffer;
+    if (buffer < 0 || program_.buffers[buffer].place != Place::Output || outputPlaced_[program_.buffers[buffer].index])
+      continue;
+    int output = program_.buffers[buffer].index;
+    GRAPHC_RETURN_IF_ERROR(placeOutput(output, outputTensors_));
+    if (outputBytes_[output])
+      std::memcpy(outputs_[output], staging_[i].get(), static_cast<size_t>(outputBytes_[output]));
+  }
   return {};
 }
 

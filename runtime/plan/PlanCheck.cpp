@@ -204,7 +204,9 @@ private:
       if (weight.file < 0 || weight.file >= static_cast<int>(plan.files.size()) || !plan.files[weight.file])
         return invalid(name, " lies in file ", weight.file, " of ", plan.files.size());
       const WeightFileT &file = *plan.files[weight.file];
-      if (weight.offset > file.bytes || weight.bytes > file.bytes - weight.offset)
+      // Files of unknown size are checked when they are opened.
+      if (file.bytes)
+        if (weight.offset > file.bytes || weight.bytes > file.bytes - weight.offset)
         return invalid(name, ": bytes [", weight.offset, ", +", weight.bytes, ") leave file '", file.path, "' of ", file.bytes,
                        " bytes");
     }

@@ -58,8 +58,13 @@ public:
 
   /// The expressions whose values make up the geometry handed to kernelFor().
   virtual const std::vector<int> &geometryExprs() const = 0;
+  /// Whether the geometry can differ from call to call.
+  virtual bool dynamic() const = 0;
   /// Finds or builds the kernel for these values. Thread-safe; building takes 0.1–1 ms, finding well under 1 µs.
-  virtual Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry) = 0;
+  /// With `exact` false, sizes never seen are served by primitives of other sizes where that is possible: rows of a
+  /// matmul in blocks of powers of two, a batch of convolutions image by image. That costs microseconds, and pays until the size
+  /// comes again.
+  virtual Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry, bool exact) = 0;
   virtual std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel) = 0;
 };
 

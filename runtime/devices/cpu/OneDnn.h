@@ -60,6 +60,8 @@ struct Operation {
 
 using Slice = std::vector<Operation>;
 
+struct Unit;
+
 class Kernel final : public LibraryKernel {
 public:
   int slices() const override { return static_cast<int>(slices_.size()); }
@@ -71,6 +73,10 @@ public:
   void addSlice() { slices_.emplace_back(); }
   void addOperation(Operation operation, int64_t scratchBytes);
   void addImplementation(const std::string &name);
+  /// Appends the unit's operations to the current slice, moved by `begin` entries along `axis` of `views`.
+  void append(const Unit &unit, const std::vector<View> &views, int axis, int64_t begin);
+  /// The operations of the only slice, to be repeated.
+  std::shared_ptr<const Unit> asUnit() &&;
   const std::vector<Slice> &sliceList() const { return slices_; }
 
 private:
@@ -80,11 +86,39 @@ private:
   bool slow_ = false;
 };
 
+/// What one slice does, reusable at other offsets.
+struct Unit {
+  Slice operations;
+  int64_t scratchBytes = 0;
+  std::string implementation;
+};
+
+/// Units for sizes that many kernels are put together from.
+class UnitCache {
+public:
+  template <typename Build>
+  std::shared_ptr<const Unit> find(const std::vector<int64_t> &key, Build build) {
+    std::lock_guard lock(mutex_);
+    auto &unit = units_[key];
+    if (!unit)
+      unit = build();
+    return unit;
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<std::vector<int64_t>, std::shared_ptr<const Unit>> units_;
+};
+
 /// Shared by the builders of one command.
 struct Builder {
   dnnl::engine engine;
   PackingCache *packing = nullptr;
+  UnitCache *units = nullptr; // not null: put the kernel together from units instead of primitives of its own
 };
+
+/// Everything about the views a unit depends on, except the size along `axis`, plus `extra`.
+std::vector<int64_t> unitKey(const std::vector<View> &views, int axis, std::initializer_list<int64_t> extra);
 
 std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &problem);

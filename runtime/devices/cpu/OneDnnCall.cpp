@@ -107,16 +107,20 @@ public:
     }
     exprs_.insert(exprs_.end(), library.pads_begin.begin(), library.pads_begin.end());
     exprs_.insert(exprs_.end(), library.pads_end.begin(), library.pads_end.end());
+    for (int expr : exprs_)
+      dynamic_ = dynamic_ || plan.exprs[expr].op() != plan::ExprOp::Const;
   }
 
   const std::vector<int> &geometryExprs() const override { return exprs_; }
+  bool dynamic() const override { return dynamic_; }
 
-  Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry) override {
+  Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry, bool exact) override {
     std::vector<int64_t> key(geometry.begin(), geometry.end());
+    exact = exact || !dynamic_;
     {
       std::shared_lock lock(mutex_);
-      if (auto found = kernels_.find(key); found != kernels_.end())
-        return found->second;
+      if (auto found = kernels_.find(key); found != kernels_.end() && (found->second.exact || !exact))
+        return found->second.kernel;
     }
     SerialOpenMP serial; // the thread count at creation decides how the primitive splits its work
     std::shared_ptr<const LibraryKernel> kernel;
@@ -124,7 +128,10 @@ public:
       auto problem = decode(geometry);
       if (!problem.ok())
         return problem.status();
-      kernel = build(*problem);
+      Builder builder = builder_;
+      if (!exact)
+        builder.units = &units_;
+      kernel = build(builder, *problem);
     } catch (const Failure &failure) {
       return failure.status;
     } catch (const dnnl::error &failure) {
@@ -138,10 +145,12 @@ public:
       kernels_.erase(order_.front());
       order_.erase(order_.begin());
     }
-    auto [at, inserted] = kernels_.emplace(key, kernel);
+    auto [at, inserted] = kernels_.try_emplace(key, Entry{kernel, exact});
     if (inserted)
       order_.push_back(std::move(key));
-    return at->second;
+    else if (exact && !at->second.exact)
+      at->second = {kernel, true};
+    return at->second.kernel;
   }
 
   std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel) override {
@@ -222,17 +231,17 @@ private:
     return {};
   }
 
-  std::shared_ptr<Kernel> build(const Problem &problem) const {
+  std::shared_ptr<Kernel> build(const Builder &builder, const Problem &problem) const {
     switch (library_.kind) {
     case plan::LibraryKind::MatMul:
-      return buildMatMul(builder_, problem);
+      return buildMatMul(builder, problem);
     case plan::LibraryKind::Conv:
-      return buildConvolution(builder_, problem);
+      return buildConvolution(builder, problem);
     case plan::LibraryKind::Deconv:
-      return buildDeconvolution(builder_, problem);
+      return buildDeconvolution(builder, problem);
     case plan::LibraryKind::MaxPool:
     case plan::LibraryKind::AvgPool:
-      return buildPooling(builder_, problem);
+      return buildPooling(builder, problem);
     }
     throw Failure{error(Code::PlanInvalid, "unknown library call")};
   }
@@ -257,7 +266,13 @@ private:
   int threads_;
   Builder builder_;
   std::shared_mutex mutex_;
-  std::map<std::vector<int64_t>, std::shared_ptr<const LibraryKernel>> kernels_;
+  struct Entry {
+    std::shared_ptr<const LibraryKernel> kernel;
+    bool exact;
+  };
+  std::map<std::vector<int64_t>, Entry> kernels_;
+  UnitCache units_;
+  bool dynamic_ = false;
   std::vector<std::vector<int64_t>> order_;
 };
 

@@ -173,6 +173,25 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
 
   int slices = usefulSlices(multiplyAdds, problem.threads);
   int64_t batch = destination.dims[0], rows = destination.dims[2];
+  if (builder.units && batch > 1) {
+    auto unit = builder.units->find(unitKey(problem.operands, 0, {}), [&] {
+      std::vector<View> views = problem.operands;
+      for (size_t i = 0; i < views.size(); ++i)
+        if (i != 1 && i != 2)
+          views[i] = views[i].narrowed(0, 0, 1);
+      Kernel one;
+      addConvolution<dnnl::convolution_forward>(one, builder, problem, views, weights, {problem.padsBegin, problem.padsEnd},
+                                                dnnl::algorithm::convolution_direct);
+      return std::move(one).asUnit();
+    });
+    slices = static_cast<int>(std::min<int64_t>(slices, batch));
+    for (int slice = 0; slice < slices; ++slice) {
+      kernel->addSlice();
+      for (int64_t image = batch * slice / slices; image < batch * (slice + 1) / slices; ++image)
+        kernel->append(*unit, problem.operands, 0, image);
+    }
+    return kernel;
+  }
   bool byBatch = batch >= slices;
   if (!byBatch && (rows < 2 * slices || batch > 1))
     slices = 1;

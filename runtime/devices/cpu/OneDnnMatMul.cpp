@@ -2,6 +2,7 @@
 #include "runtime/devices/cpu/OneDnn.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace graphc::cpu::onednn {
 
@@ -81,7 +82,73 @@ void checkSizes(const std::vector<View> &operands) {
   }
 }
 
+/// [M, K] x constant [K, N] as a pointwise convolution over M pixels. Below AVX-512 the library's matmul is its gemm, which
+/// packs the weights anew on every call; the convolution takes them packed: 1.0–2.5 times as fast for M of 8 … 256.
+bool addPointwise(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views) {
+  const View &a = views[0], &b = views[1], &bias = views[2], &dst = views[3];
+  if (dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core || a.rank() != 2 || !b.constant || a.dtype != DType::F32 ||
+      b.dtype != DType::F32 || dst.dtype != DType::F32)
+    return false;
+  int64_t m = a.dims[0], k = a.dims[1], n = dst.dims[1];
+  auto dense = [](const View &view) {
+    return (view.dims[1] == 1 || view.strides[1] == 1) && (view.dims[0] == 1 || view.strides[0] == view.dims[1]);
+  };
+  if (!dense(a) || !dense(dst) || (bias.present && (bias.dims != std::vector<int64_t>{1, n} || bias.strides[1] != 1)))
+    return false;
+  // [rows, columns] as an image of one row: batch, channels, height, width.
+  auto image = [](const View &view) {
+    View result = view;
+    int64_t size = view.dims[0] * view.dims[1];
+    result.dims = {1, view.dims[1], 1, view.dims[0]};
+    result.strides = {size, 1, size, view.dims[1]};
+    return result;
+  };
+  std::vector<View> images = views;
+  for (size_t i = 0; i < views.size(); ++i) {
+    if (!views[i].present || i == 1 || i == 2)
+      continue;
+    bool whole = views[i].dims[0] == m && views[i].dims[1] == n, row = views[i].dims[0] == 1 && views[i].dims[1] == n,
+         scalar = views[i].dims[0] == 1 && views[i].dims[1] == 1;
+    if (i > 3 && (!dense(views[i]) || !(whole || row || scalar)))
+      return false;
+    images[i] = image(views[i]);
+  }
+  images[1].dims = {n, k, 1, 1};
+  images[1].strides = {b.strides[1], b.strides[0], 1, 1};
+  std::vector<Argument> arguments;
+  dnnl::primitive_attr attr = attributes(problem, images, arguments);
+  Desc source = describe(images[0]), destination = describe(images[3]);
+  Desc plainWeights(images[1].dims, dataType(b.dtype), images[1].strides);
+  Desc weights(images[1].dims, dataType(b.dtype), dnnl::memory::format_tag::any);
+  Desc biasDesc = bias.present ? Desc({n}, dataType(bias.dtype), {1}) : Desc();
+  dnnl::memory::dims ones = {1, 1}, zeros = {0, 0};
+  std::optional<dnnl::convolution_forward::primitive_desc> desc;
+  try {
+    auto kind = dnnl::prop_kind::forward_inference;
+    auto direct = dnnl::algorithm::convolution_direct;
+    desc = bias.present ? dnnl::convolution_forward::primitive_desc(
+                              {kind, direct, source, weights, biasDesc, destination, ones, zeros, zeros}, attr, builder.engine)
+                        : dnnl::convolution_forward::primitive_desc({kind, direct, source, weights, destination, ones, zeros, zeros}, attr,
+                                                                    builder.engine);
+  } catch (const dnnl::error &) {
+    return false;
+  }
+  if (std::string_view(desc->impl_info_str()).substr(0, 7) != "jit_1x1")
+    return false;
+  kernel.addSlice();
+  kernel.addImplementation(desc->impl_info_str());
+  arguments.push_back(argument(DNNL_ARG_SRC, source, images[0]));
+  arguments.push_back(packed(builder, DNNL_ARG_WEIGHTS, images[1], plainWeights, desc->weights_desc()));
+  if (bias.present)
+    arguments.push_back(argument(DNNL_ARG_BIAS, biasDesc, bias));
+  arguments.push_back(argument(DNNL_ARG_DST, destination, images[3]));
+  addPrimitive(kernel, *desc, dnnl::convolution_forward(*desc), std::move(arguments));
+  return true;
+}
+
 void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views) {
+  if (addPointwise(kernel, builder, problem, views))
+    return;
   kernel.addSlice();
   std::vector<Argument> arguments;
   dnnl::primitive_attr attr = attributes(problem, views, arguments);
@@ -150,6 +217,30 @@ std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &probl
     axis = rank - 1;
   if (axis < 0)
     slices = 1;
+
+  if (builder.units && rank == 2 && operands[1].constant && (axis == 0 || slices == 1)) {
+    constexpr int64_t kLargestBlock = 256;
+    for (int slice = 0; slice < slices; ++slice) {
+      kernel->addSlice();
+      for (int64_t row = m * slice / slices, end = m * (slice + 1) / slices; row < end;) {
+        int64_t rows = kLargestBlock;
+        while (rows > end - row)
+          rows /= 2;
+        auto unit = builder.units->find(unitKey(operands, 0, {rows}), [&] {
+          std::vector<View> views = operands;
+          for (size_t i = 0; i < views.size(); ++i)
+            if (i != 1)
+              views[i] = views[i].narrowed(0, 0, rows);
+          Kernel block;
+          addSlice(block, builder, problem, views);
+          return std::move(block).asUnit();
+        });
+        kernel->append(*unit, operands, 0, row);
+        row += rows;
+      }
+    }
+    return kernel;
+  }
 
   for (int slice = 0; slice < slices; ++slice) {
     std::vector<View> views = operands;

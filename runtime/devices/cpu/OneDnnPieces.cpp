@@ -47,6 +47,38 @@ void Kernel::addImplementation(const std::string &name) {
   slow_ = slow_ || name.find("ref") != std::string::npos || (wide && name.find("gemm") != std::string::npos);
 }
 
+void Kernel::append(const Unit &unit, const std::vector<View> &views, int axis, int64_t begin) {
+  for (Operation operation : unit.operations) {
+    for (Argument &argument : operation.arguments)
+      if (argument.operand >= 0)
+        if (const View &view = views[argument.operand]; axis < view.rank() && view.dims[axis] != 1)
+          argument.byteOffset += begin * view.strides[axis] * static_cast<int64_t>(sizeOf(view.dtype));
+    addOperation(std::move(operation), unit.scratchBytes);
+  }
+  addImplementation(unit.implementation);
+}
+
+std::shared_ptr<const Unit> Kernel::asUnit() && {
+  auto unit = std::make_shared<Unit>();
+  unit->operations = std::move(slices_.back());
+  unit->scratchBytes = scratchBytes_;
+  unit->implementation = implementation_;
+  return unit;
+}
+
+std::vector<int64_t> unitKey(const std::vector<View> &views, int axis, std::initializer_list<int64_t> extra) {
+  std::vector<int64_t> key(extra);
+  for (const View &view : views) {
+    key.push_back(view.present ? view.rank() : -1);
+    for (int d = 0; d < view.rank(); ++d) {
+      key.push_back(d == axis ? view.dims[d] == 1 : view.dims[d]);
+      key.push_back(view.strides[d]);
+    }
+    key.push_back(view.offset);
+  }
+  return key;
+}
+
 dnnl::memory::data_type dataType(DType type) {
   using T = dnnl::memory::data_type;
   switch (type) {
@@ -71,11 +103,11 @@ dnnl::memory::data_type dataType(DType type) {
 Desc describe(const View &view) {
   if (view.dims.empty())
     return Desc({1}, dataType(view.dtype), {1});
-  // Strides of dimensions of size 1 mean nothing; the library compares them all the same.
+  // Strides of 0 stand in front of dimensions made up to pad the rank; the library compares them all the same.
   std::vector<int64_t> strides = view.strides;
   int64_t dense = 1;
   for (size_t i = 0; i < strides.size(); ++i)
-    if (view.dims[i] == 1) {
+    if (view.dims[i] == 1 && strides[i] == 0) {
       dense = 1;
       for (size_t j = i + 1; j < view.dims.size(); ++j)
         if (view.dims[j] != 1)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct RoutineAttribute {
   std::string_view name;
   std::span<const int64_t> ints;
   std::span<const double> floats;
+  std::span<const std::string> strings;
 };
 
 struct RoutineArgs {
@@ -50,13 +52,25 @@ struct RoutineArgs {
   std::span<const RoutineTensor> outputs;
   std::span<const RoutineAttribute> attributes;
   std::span<const int64_t> exprs;   // host integers
-  std::span<int64_t> symbols;       // results
+  std::span<int64_t> symbols;       // sizes the routine decides
   std::vector<std::byte> *scratch;  // grows as needed, kept by the context
 
   int64_t intAttribute(std::string_view name, int64_t fallback) const {
     for (const RoutineAttribute &attribute : attributes)
       if (attribute.name == name && !attribute.ints.empty())
         return attribute.ints[0];
+    return fallback;
+  }
+  bool hasAttribute(std::string_view name) const {
+    for (const RoutineAttribute &attribute : attributes)
+      if (attribute.name == name)
+        return true;
+    return false;
+  }
+  std::string_view stringAttribute(std::string_view name, std::string_view fallback) const {
+    for (const RoutineAttribute &attribute : attributes)
+      if (attribute.name == name && !attribute.strings.empty())
+        return attribute.strings[0];
     return fallback;
   }
   double floatAttribute(std::string_view name, double fallback) const {
@@ -67,11 +81,17 @@ struct RoutineArgs {
   }
 };
 
+/// The plan may know the size already, and then asks for no symbol.
+inline void decideSize(const RoutineArgs &args, size_t symbol, int64_t size) {
+  if (symbol < args.symbols.size())
+    args.symbols[symbol] = size;
+}
+
 using RoutineFn = Status (*)(const RoutineArgs &);
 
 struct RoutineEntry {
   std::string_view name;
-  int minInputs, maxInputs, outputs, exprs, symbols;
+  int minInputs, maxInputs, outputs, maxSymbols;
   RoutineFn run;
 };
 

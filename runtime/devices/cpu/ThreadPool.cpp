@@ -113,7 +113,7 @@ void SpinPool::run(int chunks, Work work, void *argument) {
   claimAndRun(0, ticket);
   // The rest is running on a worker. If that worker has lost its core, give ours away after a while.
   for (int spins = 0; done_.load(std::memory_order_acquire) != chunks; ++spins) {
-    if (spins < 20'000)
+    if (spins < 4000)
       relax();
     else
       std::this_thread::yield();

@@ -198,11 +198,50 @@ INSTANTIATE_TEST_SUITE_P(
                     Conv{{5, 6, 7}, 1, 4, 8, {3, 3, 3}, .padsBegin = {1, 1, 1}, .padsEnd = {1, 1, 1}},
                     Conv{{9, 9}, 1, 8, 8, {3, 3}, .bias = true, .constantWeights = false},
                     Conv{{9, 9}, 1, 7, 13, {3, 3}, .layout = First, .constantWeights = false},
-                    Conv{{56, 56}, 1, 32, 32, {3, 3}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .bias = true, .threads = 2, .postOps = {BinaryAdd, Relu}},
-                    Conv{{57, 30}, 1, 32, 40, {3, 3}, .strides = {2, 2}, .padsBegin = {1, 0}, .padsEnd = {1, 1}, .threads = 3},
-                    Conv{{30, 30}, 5, 32, 40, {3, 3}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .threads = 2},
+                    Conv{{40, 24}, 1, 32, 32, {3, 3}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .bias = true, .threads = 2, .postOps = {BinaryAdd, Relu}},
+                    Conv{{37, 20}, 1, 32, 40, {3, 3}, .strides = {2, 2}, .padsBegin = {1, 0}, .padsEnd = {1, 1}, .threads = 3},
+                    Conv{{12, 12}, 5, 32, 40, {3, 3}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .threads = 2},
                     Conv{{6, 7}, 1, 8, 12, {3, 3}, .strides = {2, 2}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .bias = true, .transposed = true, .outputPadding = 1},
                     Conv{{6, 7}, 2, 8, 12, {4, 4}, .groups = 2, .strides = {2, 2}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .transposed = true, .postOps = {Relu}},
                     Conv{{11}, 1, 6, 4, {3}, .strides = {3}, .layout = First, .transposed = true}));
+
+TEST(Convolution, OnePlanServesEveryBatch) {
+  for (int threads : {1, 2}) {
+    PlanBuilder b;
+    int n = b.symbolExpr(b.symbol("n", 0, 0, 1)), size = b.constant(12), in = b.constant(16), out = b.constant(24);
+    auto w = randomFloats(24 * 16 * 9, 1);
+    int x = b.input("x", DType::F32, {n, size, size, in}), y = b.output("y", DType::F32, {n, size, size, out});
+    int weights = b.weight<float>("w", {24, 16, 3, 3}, w);
+    gp::LibraryT library;
+    library.kind = gp::LibraryKind::Conv;
+    library.pads_begin = library.pads_end = b.constants({1, 1});
+    for (int buffer : {x, weights, -1, y})
+      library.operands.push_back(PlanBuilder::operand(buffer));
+    library.post_ops.push_back(PlanBuilder::postOp(gp::PostOpKind::Relu));
+    b.add("conv", std::move(library), {x, weights}, {y});
+    if (threads > 1)
+      b.options.pool = std::make_shared<SpinPool>(SpinPoolOptions{.threads = threads});
+    auto executable = *b.load();
+    auto images = randomFloats(32 * 12 * 12 * 16, 2);
+    auto context = *executable->newContext();
+    auto run = [&](int64_t first, int64_t count) {
+      HostTensor input = HostTensor::borrow(DType::F32, {count, 12, 12, 16}, images.data() + first * 12 * 12 * 16);
+      std::vector<HostTensor> outputs(1);
+      Status status = executable->run(*context, {&input, 1}, outputs);
+      EXPECT_TRUE(status.ok()) << status.str();
+      return std::vector<float>(outputs[0].values<float>().begin(), outputs[0].values<float>().end());
+    };
+    std::vector<std::vector<float>> single;
+    for (int64_t i = 0; i < 32; ++i)
+      single.push_back(run(i, 1));
+    // Four times each: put together from single images at first, by a primitive of its own from the third on.
+    for (int64_t count : {2, 2, 2, 2, 7, 32, 32, 32, 32, 3}) {
+      auto together = run(0, count);
+      for (int64_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < single[i].size(); ++j)
+          ASSERT_NEAR(together[i * single[i].size() + j], single[i][j], 1e-4);
+    }
+  }
+}
 
 } // namespace

@@ -127,6 +127,47 @@ TEST(Dynamic, SizesTheDataDecides) {
   }
 }
 
+TEST(Dynamic, ResultsOfDecidedSizeNeedNoView) {
+  // Result buffers declared with the size the routine decides, one of them an output.
+  PlanBuilder b;
+  int n = b.symbolExpr(b.symbol("n", 0, 0)), one = b.constant(1);
+  int m = b.symbol("m", -1, -1), k = b.symbol("k", -1, -1);
+  int me = b.symbolExpr(m), ke = b.symbolExpr(k);
+  b.plan->symbols[m]->bound = n;
+  b.plan->symbols[k]->bound = me;
+  int x = b.input("x", DType::F32, {n}), y = b.output("y", DType::I64, {one, me}), z = b.output("z", DType::I64, {one, ke});
+  int t = b.temp(DType::I64, {one, me}, "t");
+  auto nonzero = [&](int from, int to, int symbol) {
+    gp::RoutineT routine;
+    routine.name = "nonzero";
+    routine.num_inputs = 1;
+    routine.operands.push_back(PlanBuilder::operand(from));
+    routine.operands.push_back(PlanBuilder::operand(to, {one, symbol == m ? me : ke}));
+    routine.symbols = {symbol};
+    b.add("nonzero", std::move(routine), {from}, {to});
+  };
+  nonzero(x, t, m);
+  gp::CopyT copy;
+  copy.src = PlanBuilder::operand(t);
+  copy.dst = PlanBuilder::operand(y);
+  b.add("copy", std::move(copy), {t}, {y});
+  nonzero(b.alias(t, DType::I64, {me}), z, k);
+  auto executable = b.load();
+  ASSERT_TRUE(executable.ok()) << executable.status().str();
+  for (int round = 0; round < 2; ++round) {
+    HostTensor input = HostTensor::of<float>({5}, {1, 0, 2, 0, static_cast<float>(round)});
+    std::vector<HostTensor> outputs(2);
+    ASSERT_OK((*executable)->run({&input, 1}, outputs));
+    if (round == 0) {
+      EXPECT_THAT(outputs[0].values<int64_t>(), ElementsAre(0, 2));
+      EXPECT_THAT(outputs[1].values<int64_t>(), ElementsAre(1));
+    } else {
+      EXPECT_THAT(outputs[0].values<int64_t>(), ElementsAre(0, 2, 4));
+      EXPECT_THAT(outputs[1].values<int64_t>(), ElementsAre(1, 2));
+    }
+  }
+}
+
 TEST(Dynamic, BindReadsASizeFromABufferAndChecksIt) {
   PlanBuilder b;
   int four = b.constant(4), two = b.constant(2);

@@ -16,6 +16,7 @@ namespace {
 struct Call {
   std::vector<HostTensor> inputs, outputs;
   std::vector<std::pair<std::string, int64_t>> attributes;
+  std::vector<std::pair<std::string, std::string>> strings;
   std::vector<int64_t> exprs, symbols = std::vector<int64_t>(1);
 
   Status run(const char *name) {
@@ -34,7 +35,9 @@ struct Call {
     auto in = tensors(inputs), out = tensors(outputs);
     std::vector<cpu::RoutineAttribute> list;
     for (auto &[key, value] : attributes)
-      list.push_back({key, {&value, 1}, {}});
+      list.push_back({key, {&value, 1}, {}, {}});
+    for (auto &[key, value] : strings)
+      list.push_back({key, {}, {}, {&value, 1}});
     std::vector<std::byte> scratch;
     return entry->run({in, out, list, exprs, symbols, &scratch});
   }
@@ -67,7 +70,6 @@ TEST(Routine, SortIsStableAndPutsNaNLast) {
 TEST(Routine, TopKAlongTheMiddle) {
   Call call;
   call.inputs = list(HostTensor::of<int32_t>({1, 4, 2}, {1, 8, 4, 6, 3, 7, 4, 5}));
-  call.exprs = {2};
   call.attributes = {{"axis", 1}};
   call.outputs = list(empty(DType::I32, {1, 2, 2}), empty(DType::I64, {1, 2, 2}));
   ASSERT_OK(call.run("topk"));
@@ -76,7 +78,7 @@ TEST(Routine, TopKAlongTheMiddle) {
   call.attributes.push_back({"largest", 0});
   ASSERT_OK(call.run("topk"));
   EXPECT_THAT(call.result<int32_t>(0, 4), ElementsAre(1, 5, 3, 6));
-  call.exprs = {5};
+  call.outputs = list(empty(DType::I32, {1, 5, 2}), empty(DType::I64, {1, 5, 2}));
   EXPECT_THAT(call.run("topk").message(), HasSubstr("k = 5 elements were asked for, but dimension 1 has 4"));
 }
 
@@ -86,7 +88,6 @@ TEST(Routine, TopKOfHalves) {
   for (int i = 0; i < 3; ++i)
     x.data<uint16_t>()[i] = floatToHalf(std::vector<float>{-2, 0.5f, -0.0f}[i]);
   call.inputs = list(std::move(x));
-  call.exprs = {1};
   call.outputs = list(empty(DType::F16, {1}), empty(DType::I64, {1}));
   ASSERT_OK(call.run("topk"));
   EXPECT_THAT(call.result<int64_t>(1, 1), ElementsAre(1));
@@ -154,6 +155,53 @@ TEST(Routine, NonMaxSuppressionKeepsTheBestOfEachCluster) {
   ASSERT_OK(call.run("nms"));
   EXPECT_EQ(call.symbols[0], 2);
   EXPECT_THAT(call.result<int64_t>(0, 6), ElementsAre(0, 0, 1, 0, 0, 2));
+}
+
+TEST(Routine, ScatterElementsInOrderOfIndex) {
+  Call call;
+  call.inputs = list(HostTensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}), HostTensor::of<int64_t>({2, 2}, {2, -1, 0, 0}),
+                     HostTensor::of<float>({2, 2}, {10, 20, 30, 40}));
+  call.outputs = list(empty(DType::F32, {2, 3}));
+  call.attributes = {{"axis", 1}};
+  ASSERT_OK(call.run("scatter_elements"));
+  EXPECT_THAT(call.result<float>(0, 6), ElementsAre(1, 2, 20, 40, 5, 6));
+  call.strings = {{"reduction", "add"}};
+  ASSERT_OK(call.run("scatter_elements"));
+  EXPECT_THAT(call.result<float>(0, 6), ElementsAre(1, 2, 33, 74, 5, 6));
+  call.inputs[1] = HostTensor::of<int64_t>({2, 2}, {0, 3, 0, 0});
+  Status status = call.run("scatter_elements");
+  EXPECT_EQ(status.code(), Code::IndexOutOfRange);
+  EXPECT_THAT(status.message(), HasSubstr("index 3 is out of range [-3, 2] of dimension 1"));
+}
+
+TEST(Routine, ScatterNdWritesSlices) {
+  Call call;
+  call.inputs = list(HostTensor::of<int32_t>({3, 2}, {1, 2, 3, 4, 5, 6}), HostTensor::of<int32_t>({2, 1}, {2, 2}),
+                     HostTensor::of<int32_t>({2, 2}, {7, 1, 2, 9}));
+  call.outputs = list(empty(DType::I32, {3, 2}));
+  ASSERT_OK(call.run("scatter_nd"));
+  EXPECT_THAT(call.result<int32_t>(0, 6), ElementsAre(1, 2, 3, 4, 2, 9));
+  call.strings = {{"reduction", "max"}};
+  ASSERT_OK(call.run("scatter_nd"));
+  EXPECT_THAT(call.result<int32_t>(0, 6), ElementsAre(1, 2, 3, 4, 7, 9));
+  call.strings = {{"reduction", "median"}};
+  EXPECT_THAT(call.run("scatter_nd").message(), HasSubstr("no reduction 'median'"));
+}
+
+TEST(Routine, CumulativeAllWays) {
+  Call call;
+  call.inputs = list(HostTensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  call.outputs = list(empty(DType::F32, {2, 3}));
+  call.attributes = {{"axis", 1}};
+  ASSERT_OK(call.run("cumulative"));
+  EXPECT_THAT(call.result<float>(0, 6), ElementsAre(1, 3, 6, 4, 9, 15));
+  call.attributes = {{"axis", 1}, {"exclusive", 1}, {"reverse", 1}};
+  ASSERT_OK(call.run("cumulative"));
+  EXPECT_THAT(call.result<float>(0, 6), ElementsAre(5, 3, 0, 11, 6, 0));
+  call.attributes = {{"axis", 0}};
+  call.strings = {{"kind", "prod"}};
+  ASSERT_OK(call.run("cumulative"));
+  EXPECT_THAT(call.result<float>(0, 6), ElementsAre(1, 2, 3, 4, 10, 18));
 }
 
 TEST(Routine, UnknownNamesAndWrongArgumentsAreRefusedAtLoad) {

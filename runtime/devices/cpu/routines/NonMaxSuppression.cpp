@@ -35,11 +35,13 @@ Status nonMaxSuppression(const RoutineArgs &args) {
   if (!out.dense())
     return error(Code::RoutineFailed, "the result of nms must be dense");
   RoutineTensor maxTensor = input(2), iouTensor = input(3), scoreTensor = input(4);
-  int64_t perClass = maxTensor.present() ? *static_cast<const int64_t *>(maxTensor.data) : 0;
-  float iouLimit = iouTensor.present() ? *static_cast<const float *>(iouTensor.data) : 0.0f;
-  bool hasScoreLimit = scoreTensor.present();
-  float scoreLimit = hasScoreLimit ? *static_cast<const float *>(scoreTensor.data) : 0.0f;
-  bool center = args.intAttribute("center_point_box", 0) != 0;
+  int64_t perClass = maxTensor.present() ? *static_cast<const int64_t *>(maxTensor.data) : args.intAttribute("max_per_class", 0);
+  float iouLimit = iouTensor.present() ? *static_cast<const float *>(iouTensor.data)
+                                       : static_cast<float>(args.floatAttribute("iou_threshold", 0));
+  bool hasScoreLimit = scoreTensor.present() || args.hasAttribute("score_threshold");
+  float scoreLimit = scoreTensor.present() ? *static_cast<const float *>(scoreTensor.data)
+                                           : static_cast<float>(args.floatAttribute("score_threshold", 0));
+  bool center = args.intAttribute("center_boxes", 0) != 0;
 
   int64_t count = 0, capacity = out.elements() / 3, n = boxes.dims[1];
   auto *result = static_cast<int64_t *>(out.data);
@@ -84,7 +86,7 @@ Status nonMaxSuppression(const RoutineArgs &args) {
       }
     }
   }
-  args.symbols[0] = count;
+  decideSize(args, 0, count);
   return {};
 }
 

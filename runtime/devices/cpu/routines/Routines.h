@@ -9,7 +9,8 @@ namespace graphc::cpu::routines {
 /// Stable: equal elements keep their order. NaN counts as larger than every number.
 Status sort(const RoutineArgs &args);
 
-/// inputs: x. exprs: k. outputs: values, i64 positions (either may be absent). Attributes: axis (-1), largest (1), sorted (1).
+/// inputs: x. outputs: values, i64 positions (either may be absent), whose size along the axis is k. Attributes: axis (-1),
+/// largest (1), sorted (1).
 /// Of equal elements the one with the lower position wins. NaN counts as larger than every number.
 Status topk(const RoutineArgs &args);
 
@@ -27,7 +28,19 @@ Status unique(const RoutineArgs &args);
 
 /// inputs: boxes f32 [b, n, 4], scores f32 [b, c, n], max per class i64 scalar, IoU threshold f32 scalar, score threshold
 /// f32 scalar (the last three may be absent). outputs: i64 [capacity, 3] {batch, class, box}. symbols: how many.
-/// Attributes: center_point_box (0).
+/// Attributes: center_boxes (0), and max_per_class, iou_threshold, score_threshold in place of the inputs.
 Status nonMaxSuppression(const RoutineArgs &args);
+
+/// inputs: x, i32 or i64 indices, updates of the same shape as the indices. outputs: x with updates written along `axis`.
+/// Attributes: axis, reduction (none, add, mul, max, min). Updates apply in row-major order of their index.
+Status scatterElements(const RoutineArgs &args);
+
+/// inputs: x, i32 or i64 indices [batch…, depth], updates [batch…, x.dims[depth:]…]. outputs: x with slices written.
+/// Attributes: reduction.
+Status scatterNd(const RoutineArgs &args);
+
+/// inputs: x. outputs: running sums or products along `axis`. Attributes: kind (sum, prod), axis, exclusive, reverse.
+/// 16-bit floats accumulate in f32 and round once per result.
+Status cumulative(const RoutineArgs &args);
 
 } // namespace graphc::cpu::routines

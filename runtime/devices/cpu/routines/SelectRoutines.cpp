@@ -56,7 +56,7 @@ Status nonzero(const RoutineArgs &args) {
       ++at;
     }
   });
-  args.symbols[0] = count;
+  decideSize(args, 0, count);
   return status;
 }
 
@@ -81,7 +81,7 @@ Status compress(const RoutineArgs &args) {
   int64_t considered = std::min(length, condition.elements()), count = 0;
   for (int64_t i = 0; i < considered; ++i)
     count += keep[i] != 0;
-  args.symbols[0] = count;
+  decideSize(args, 0, count);
   if (outer * count * inner > out.elements())
     return noRoom("compress", outer * count * inner, out.elements());
   size_t size = sizeOf(x.dtype);
@@ -163,7 +163,7 @@ Status unique(const RoutineArgs &args) {
       rank[sequence[k]] = k;
 
     const RoutineTensor &values = args.outputs[0], &positions = args.outputs[1], &inverse = args.outputs[2], &sizes = args.outputs[3];
-    args.symbols[0] = count;
+    decideSize(args, 0, count);
     if (values.elements() < outer * count * inner || (positions.present() && positions.elements() < count) ||
         (inverse.present() && inverse.elements() < entries) || (sizes.present() && sizes.elements() < count)) {
       status = noRoom("unique", count, values.elements());

@@ -70,6 +70,10 @@ Status select(const RoutineArgs &args, int64_t k, bool all, bool descending, boo
     return error(Code::RoutineFailed, "axis ", args.intAttribute("axis", -1), " is out of range for rank ", x.rank());
   if (all)
     k = x.dims[axis];
+  else if (k < 0)
+    for (const RoutineTensor &out : args.outputs)
+      if (out.present() && out.rank() == x.rank())
+        k = out.dims[axis];
   if (k < 0 || k > x.dims[axis])
     return error(Code::RoutineFailed, "k = ", k, " elements were asked for, but dimension ", axis, " has ", x.dims[axis]);
   for (const RoutineTensor &out : args.outputs)
@@ -89,7 +93,7 @@ Status select(const RoutineArgs &args, int64_t k, bool all, bool descending, boo
 Status sort(const RoutineArgs &args) { return select(args, 0, true, args.intAttribute("descending", 0) != 0, true); }
 
 Status topk(const RoutineArgs &args) {
-  return select(args, args.exprs[0], false, args.intAttribute("largest", 1) != 0, args.intAttribute("sorted", 1) != 0);
+  return select(args, -1, false, args.intAttribute("largest", 1) != 0, args.intAttribute("sorted", 1) != 0);
 }
 
 } // namespace graphc::cpu::routines

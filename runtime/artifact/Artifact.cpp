@@ -1,0 +1,273 @@
+#include "runtime/artifact/Artifact.h"
+
+#include "runtime/artifact/SharedObject.h"
+#include "runtime/artifact/ZipFile.h"
+#include "runtime/devices/cpu/LibraryCall.h"
+#include "runtime/memory/MappedFile.h"
+#include "runtime/plan/PlanText.h"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace graphc {
+
+namespace {
+
+using json = nlohmann::json;
+constexpr int kFormatVersion = 1;
+
+std::string hashText(std::span<const std::byte> bytes) {
+  char buffer[20];
+  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(XXH3_64bits(bytes.data(), bytes.size())));
+  return buffer;
+}
+
+template <typename Container>
+std::span<const std::byte> bytesOf(const Container &container) {
+  return std::as_bytes(std::span(container.data(), container.size()));
+}
+
+/// Sections by name, each verified against the manifest.
+struct Opened {
+  json manifest;
+  std::map<std::string, std::span<const std::byte>> sections;
+};
+
+Result<Opened> open(std::span<const std::byte> file, bool checkHashes) {
+  GRAPHC_ASSIGN_OR_RETURN(auto entries, readZip(file));
+  Opened opened;
+  std::map<std::string, ZipEntry> byName;
+  for (const ZipEntry &entry : entries)
+    byName[entry.name] = entry;
+  auto found = byName.find("manifest.json");
+  if (found == byName.end())
+    return error(Code::ArtifactCorrupt, "the file has no manifest.json; it is no .gcx");
+  auto manifestBytes = file.subspan(found->second.offset, found->second.bytes);
+  if (crc32(manifestBytes) != found->second.crc)
+    return error(Code::ArtifactCorrupt, "section 'manifest.json' is damaged (checksum mismatch)");
+  opened.manifest = json::parse(reinterpret_cast<const char *>(manifestBytes.data()),
+                                reinterpret_cast<const char *>(manifestBytes.data()) + manifestBytes.size(), nullptr, false);
+  if (opened.manifest.is_discarded() || !opened.manifest.is_object())
+    return error(Code::ArtifactCorrupt, "section 'manifest.json' is no JSON object");
+  int version = opened.manifest.value("format", 0);
+  if (version != kFormatVersion)
+    return error(Code::ArtifactVersion, "the artifact has format ", version, ", this runtime reads ", kFormatVersion,
+                 "; compile the model again");
+  for (const auto &section : opened.manifest.at("sections")) {
+    std::string name = section.at("name");
+    uint64_t bytes = section.at("bytes");
+    auto entry = byName.find(name);
+    if (entry == byName.end() || entry->second.bytes != bytes)
+      return error(Code::ArtifactCorrupt, "section '", name, "' should have ", bytes, " bytes, but has ",
+                   entry == byName.end() ? 0 : entry->second.bytes);
+    auto data = file.subspan(entry->second.offset, bytes);
+    if (checkHashes && hashText(data) != section.at("xxh3").get<std::string>())
+      return error(Code::ArtifactCorrupt, "section '", name, "' is damaged (checksum mismatch); copy or compile the artifact again");
+    opened.sections[name] = data;
+  }
+  for (const char *name : {"plan.bin", "weights.bin"})
+    if (!opened.sections.count(name))
+      return error(Code::ArtifactCorrupt, "the artifact has no section '", name, "'");
+  return opened;
+}
+
+/// nlohmann throws on missing or mistyped fields; one place turns that into a status.
+template <typename Body>
+auto guarded(Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const json::exception &failure) {
+    return error(Code::ArtifactCorrupt, "section 'manifest.json' is damaged: ", failure.what());
+  }
+}
+
+} // namespace
+
+Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
+                     cpu::Level packedLevel) {
+  // Constants move into one file; what `prepare` computed is a constant now.
+  std::unique_ptr<plan::PlanT> plan(plan::GetPlan(plan::toBytes(executable.plan()).data())->UnPack());
+  std::vector<std::span<const std::byte>> pieces;
+  std::map<int, uint64_t> offsets;
+  uint64_t at = 0;
+  for (size_t i = 0; i < plan->buffers.size(); ++i) {
+    plan::BufferT &buffer = *plan->buffers[i];
+    if (buffer.kind != plan::BufferKind::Weight && buffer.kind != plan::BufferKind::Prepared)
+      continue;
+    std::span<const std::byte> bytes = executable.constant(static_cast<int>(i));
+    if (buffer.kind == plan::BufferKind::Prepared && bytes.empty() &&
+        std::none_of(buffer.dims.begin(), buffer.dims.end(), [&](int dim) { return plan->exprs[dim].value() == 0; }))
+      return error(Code::Internal, "prepared constant '", buffer.name, "' was released after packing; load with keepPrepared to write an artifact");
+    at = (at + 63) / 64 * 64;
+    auto weight = std::make_unique<plan::WeightDataT>();
+    weight->file = 0;
+    weight->offset = at;
+    weight->bytes = bytes.size();
+    buffer.kind = plan::BufferKind::Weight;
+    buffer.weight = std::move(weight);
+    pieces.push_back(bytes);
+    at += bytes.size();
+  }
+  plan->prepare.clear();
+  plan->files.clear();
+  auto file = std::make_unique<plan::WeightFileT>();
+  file->path = "weights.bin";
+  file->bytes = at;
+  plan->files.push_back(std::move(file));
+
+  std::vector<uint8_t> planBytes = plan::toBytes(*plan);
+  std::string planText = plan::planText(*plan);
+  std::vector<PackedWeight> packed = executable.packedWeights();
+  std::vector<std::span<const std::byte>> packedPieces;
+  json packedIndex = json::array();
+  uint64_t packedAt = 0;
+  for (const PackedWeight &weight : packed) {
+    packedAt = (packedAt + 63) / 64 * 64;
+    packedIndex.push_back({{"buffer", weight.buffer}, {"format", weight.format}, {"offset", packedAt}, {"bytes", weight.bytes.size()}});
+    packedPieces.push_back(weight.bytes);
+    packedAt += weight.bytes.size();
+  }
+
+  // Hashes of sections made of pieces, with the gaps that align them.
+  auto hashPieces = [](const std::vector<std::span<const std::byte>> &list) {
+    XXH3_state_t *state = XXH3_createState();
+    XXH3_64bits_reset(state);
+    uint64_t at = 0;
+    static const std::byte zeros[64] = {};
+    for (const auto &piece : list) {
+      uint64_t gap = (64 - at % 64) % 64;
+      XXH3_64bits_update(state, zeros, gap);
+      XXH3_64bits_update(state, piece.data(), piece.size());
+      at += gap + piece.size();
+    }
+    char buffer[20];
+    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state)));
+    XXH3_freeState(state);
+    return std::string(buffer);
+  };
+  std::string packedName = "packed/" + std::string(cpu::levelName(packedLevel)) + ".bin";
+  json manifest;
+  manifest["format"] = kFormatVersion;
+  manifest["producer"] = plan->producer;
+  manifest["model"] = plan->model;
+  json sections = json::array();
+  auto describe = [&](const std::string &name, uint64_t bytes, std::string hash) {
+    sections.push_back({{"name", name}, {"bytes", bytes}, {"xxh3", std::move(hash)}});
+  };
+  describe("plan.bin", planBytes.size(), hashText(bytesOf(planBytes)));
+  describe("plan.txt", planText.size(), hashText(bytesOf(planText)));
+  json levels = json::array();
+  for (const ArtifactKernels &entry : kernels) {
+    std::string level(cpu::levelName(entry.level));
+    levels.push_back(level);
+    describe("kernels/" + level + ".so", entry.sharedObject.size(), hashText(entry.sharedObject));
+  }
+  describe("weights.bin", at, hashPieces(pieces));
+  if (!packed.empty()) {
+    describe(packedName, packedAt, hashPieces(packedPieces));
+    manifest["packed"] = {{"section", packedName}, {"entries", packedIndex}};
+  }
+  manifest["levels"] = levels;
+  manifest["sections"] = sections;
+  std::string manifestText = manifest.dump(1);
+
+  GRAPHC_ASSIGN_OR_RETURN(ZipWriter zip, ZipWriter::create(path));
+  GRAPHC_RETURN_IF_ERROR(zip.add("manifest.json", bytesOf(manifestText)));
+  GRAPHC_RETURN_IF_ERROR(zip.add("plan.bin", bytesOf(planBytes)));
+  GRAPHC_RETURN_IF_ERROR(zip.add("plan.txt", bytesOf(planText)));
+  for (const ArtifactKernels &entry : kernels)
+    GRAPHC_RETURN_IF_ERROR(zip.add("kernels/" + std::string(cpu::levelName(entry.level)) + ".so", entry.sharedObject));
+  GRAPHC_RETURN_IF_ERROR(zip.add("weights.bin", pieces, true));
+  if (!packed.empty())
+    GRAPHC_RETURN_IF_ERROR(zip.add(packedName, packedPieces, true));
+  return zip.finish();
+}
+
+Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, const ArtifactOptions &options) {
+  auto mapped = MappedFile::open(path);
+  if (!mapped.ok())
+    return error(Code::ArtifactUnreadable, mapped.status().message());
+  auto executable = loadArtifact((*mapped)->bytes(), *mapped, options);
+  if (!executable.ok())
+    return error(executable.status().code(), "'", path, "': ", executable.status().message());
+  return executable;
+}
+
+Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                                       const ArtifactOptions &options) {
+  return guarded([&]() -> Result<std::shared_ptr<const Executable>> {
+    GRAPHC_ASSIGN_OR_RETURN(Opened opened, open(file, true));
+    auto planSection = opened.sections["plan.bin"];
+    GRAPHC_ASSIGN_OR_RETURN(auto plan, plan::fromBytes({reinterpret_cast<const uint8_t *>(planSection.data()), planSection.size()}));
+
+    // The highest level that both the file and this machine have.
+    std::optional<cpu::Level> host = cpu::hostLevel(), chosen;
+    std::vector<std::string> levels = opened.manifest.at("levels");
+    for (const std::string &name : levels)
+      if (auto level = cpu::levelFromName(name); level && host && *level <= *host && (!options.level || *level == *options.level))
+        if (!chosen || *level > *chosen)
+          chosen = level;
+    if (!chosen && !plan->kernels.empty())
+      return error(Code::ArtifactTarget, "the artifact has kernels for ", levels.empty() ? "no CPU level" : joined(levels), ", this machine is ",
+                   host ? cpu::levelName(*host) : "below v3",
+                   options.level ? text(" and ", cpu::levelName(*options.level), " was asked for") : std::string(),
+                   "; compile with --targets that include it");
+
+    LoadOptions load;
+    load.pool = options.pool;
+    load.log = options.log;
+    load.serialCutoffNs = options.serialCutoffNs;
+    load.weightFiles.push_back({opened.sections["weights.bin"], owner});
+    if (!plan->kernels.empty()) {
+      std::string section = "kernels/" + std::string(cpu::levelName(*chosen)) + ".so";
+      if (!opened.sections.count(section))
+        return error(Code::ArtifactCorrupt, "the artifact has no section '", section, "'");
+      GRAPHC_ASSIGN_OR_RETURN(auto object, SharedObject::load(opened.sections[section], "graphc:" + plan->model));
+      for (const auto &kernel : plan->kernels) {
+        void *function = object->symbol(kernel->symbol);
+        if (!function)
+          return error(Code::KernelMissing, "section '", section, "' lacks the kernel '", kernel->symbol, "'");
+        load.kernels.push_back(reinterpret_cast<GraphcKernelFn>(function));
+      }
+      load.keepAlive = object;
+    }
+    if (opened.manifest.contains("packed")) {
+      const json &packed = opened.manifest["packed"];
+      auto section = opened.sections.find(packed.at("section").get<std::string>());
+      std::string version = cpu::libraryVersion();
+      size_t foreign = 0;
+      for (const json &entry : packed.at("entries")) {
+        uint64_t offset = entry.at("offset"), bytes = entry.at("bytes");
+        if (section == opened.sections.end() || offset > section->second.size() || bytes > section->second.size() - offset)
+          return error(Code::ArtifactCorrupt, "a packed weight lies at [", offset, ", +", bytes, ") outside its section");
+        std::string format = entry.at("format");
+        foreign += format.compare(0, version.size(), version) != 0;
+        load.packedWeights.push_back({entry.at("buffer"), std::move(format), section->second.subspan(offset, bytes)});
+      }
+      if (foreign && options.log)
+        options.log(LogLevel::Remark, text(foreign, " weights were packed for another machine or library and are packed again (here: ",
+                                           version, ")"));
+    }
+    return Executable::load(std::move(plan), std::move(load));
+  });
+}
+
+Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file) {
+  return guarded([&]() -> Result<ArtifactSummary> {
+    GRAPHC_ASSIGN_OR_RETURN(Opened opened, open(file, false));
+    ArtifactSummary summary;
+    summary.producer = opened.manifest.value("producer", "");
+    summary.model = opened.manifest.value("model", "");
+    summary.levels = opened.manifest.at("levels").get<std::vector<std::string>>();
+    for (const auto &section : opened.manifest.at("sections"))
+      summary.sections.push_back({section.at("name"), section.at("bytes")});
+    return summary;
+  });
+}
+
+} // namespace graphc

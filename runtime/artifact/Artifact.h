@@ -1,0 +1,51 @@
+// `.gcx`: a compiled model in one file.
+//
+//   manifest.json        format version, producer, sections with sizes and hashes, CPU levels, packed weights
+//   plan.bin, plan.txt   the plan and its readable copy
+//   weights.bin          every constant, 64-byte aligned, prepared ones included
+//   kernels/LEVEL.so     the kernels for one CPU level
+//   packed/LEVEL.bin     constants in the library's layout for that level
+//
+// All hashes are checked before anything is used; weights are mapped, not copied.
+#pragma once
+
+#include "runtime/devices/cpu/CpuLevel.h"
+#include "runtime/exec/Executable.h"
+
+#include <string>
+#include <vector>
+
+namespace graphc {
+
+/// Kernels for one level, as one shared object that exports every Plan.kernels symbol.
+struct ArtifactKernels {
+  cpu::Level level;
+  std::vector<std::byte> sharedObject;
+};
+
+/// Writes what `executable` runs: its plan without `prepare`, its constants, `kernels` for the levels asked for, and what the
+/// library has packed for `packedLevel` (this machine's).
+Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
+                     cpu::Level packedLevel);
+
+struct ArtifactOptions {
+  std::shared_ptr<ThreadPool> pool;
+  LogFn log;
+  double serialCutoffNs = LoadOptions().serialCutoffNs;
+  std::optional<cpu::Level> level; // default: the best that file and machine share
+};
+
+/// From a path (mapped) or from memory that `owner` keeps alive.
+Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, const ArtifactOptions &options);
+Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                                       const ArtifactOptions &options);
+
+/// Names, sizes and levels, for `inspect`.
+struct ArtifactSummary {
+  std::string producer, model;
+  std::vector<std::string> levels;
+  std::vector<std::pair<std::string, uint64_t>> sections;
+};
+Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file);
+
+} // namespace graphc
