@@ -633,6 +633,17 @@ void GraphImporter::finish() {
   if (DictionaryAttr symbols = facts.attribute(); !symbols.empty())
     function->setAttr("symbols", symbols);
 
+  // An exporter may have written the batch into the graph in ways that no rewrite undoes; say so.
+  for (auto &[name, constant] : facts.replaced) {
+    AffineExpr symbol = graph::symbolDim(name, ctx);
+    bool reaches = false;
+    for (Value v : values)
+      for (AffineExpr d : graph::dimsOf(v.getType()))
+        d.walk([&](AffineExpr e) { reaches |= e == symbol; });
+    if (!reaches)
+      report->remark(text("the size '", name, "', which the model had fixed to ", constant, ", reaches no output: the graph holds it as a constant somewhere"));
+  }
+
   std::string problems;
   ScopedDiagnosticHandler capture(ctx, [&](Diagnostic &d) {
     llvm::raw_string_ostream(problems) << (problems.empty() ? "" : "; ") << d.getLocation() << ": " << d.str();
