@@ -81,7 +81,7 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model, std::vector<std::o
 
 void GraphImporter::loadHandlers() {
   for (auto table : {elementwiseOps(), movementOps(), indexOps(), generateOps(), reduceOps(), contractionOps(), convolutionOps(),
-                     poolOps(), normOps(), quantizeOps(), resizeOps(), lossOps(), attentionOps(), routineOps()})
+                     poolOps(), normOps(), quantizeOps(), resizeOps(), lossOps(), attentionOps(), routineOps(), sequenceOps()})
     for (const Handler &h : table)
       handlers[{h.domain, h.op}].push_back(h);
   for (RegisteredOperationName op : ctx->getRegisteredOperationsByDialect("graph"))
@@ -609,8 +609,8 @@ void GraphImporter::finish() {
       report->error(Code::ModelMalformed, text("output '", out.name(), t ? "' is declared twice" : "' is produced by no node"));
       continue;
     }
-    if (!t->reason.empty()) {
-      report->unsupported("output", "'" + out.name() + "'", t->reason);
+    if (!t->reason.empty() || t->isSequence) {
+      report->unsupported("output", "'" + out.name() + "'", t->isSequence ? "an output that is a sequence is not supported" : t->reason);
       continue;
     }
     const auto &declared = out.type().tensor_type();

@@ -21,6 +21,8 @@ Tensor &Node::in(size_t i) {
   assert(t && "importNode checks that inputs exist");
   if (!t->reason.empty())
     unsupported(t->reason);
+  if (t->isSequence)
+    fail(Code::TypeMismatch, "input ", i, " is a sequence, a tensor is expected");
   return *t;
 }
 Value Node::x(size_t i) { return importer.materialize(in(i), *this); }

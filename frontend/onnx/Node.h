@@ -101,6 +101,7 @@ ArrayRef<Handler> resizeOps();
 ArrayRef<Handler> lossOps();
 ArrayRef<Handler> attentionOps();
 ArrayRef<Handler> routineOps();
+ArrayRef<Handler> sequenceOps();
 
 /// Why an operator that exists in ONNX is not imported; empty when nothing is known of it.
 StringRef unsupportedReason(StringRef domain, StringRef op);

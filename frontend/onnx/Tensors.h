@@ -71,6 +71,9 @@ struct Tensor {
   /// Not importable: an error was reported already, or `reason` says why any use is unsupported.
   bool poisoned = false;
   std::string reason;
+  /// A list of values instead of a tensor (ops/Sequences.cpp).
+  bool isSequence = false;
+  std::vector<std::shared_ptr<Tensor>> items;
 };
 using TensorPtr = std::shared_ptr<Tensor>;
 

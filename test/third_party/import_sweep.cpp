@@ -190,5 +190,5 @@ int main(int argc, char **argv) {
   }
   std::cout << files.size() << " models: " << imported << " imported, " << unsupported << " unsupported, " << failed << " failed, "
             << (values ? text(wrong, " wrong, ") : "") << crashed << " crashed\n";
-  return crashed ? 1 : 0;
+  return crashed || failed || wrong ? 1 : 0;
 }

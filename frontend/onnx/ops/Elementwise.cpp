@@ -194,7 +194,14 @@ void importClip(Node &n) {
   n.out(n.apply<graph::ClampOp>({x}, attrs));
 }
 
-void importIdentity(Node &n) { n.outSame(0, 0); }
+void importIdentity(Node &n) {
+  // Sequences have identities too: the value under another name.
+  TensorPtr t = n.has(0) ? n.scope.find(n.proto.input(0)) : nullptr;
+  if (t && t->isSequence && n.wants(0))
+    n.scope.values[n.proto.output(0)] = t;
+  else
+    n.outSame(0, 0);
+}
 
 void importDropout(Node &n) {
   bool training = false;

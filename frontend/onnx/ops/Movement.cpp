@@ -38,6 +38,46 @@ std::vector<int64_t> stridesOf(ArrayRef<int64_t> shape) {
   return strides;
 }
 
+/// A size the exporter has written into the shape as a constant, while --shape makes it a symbol: the entry that starts at
+/// the same place in row-major order follows the symbol. `inferred` is the place of the -1, or -1.
+void followReplacedSize(Node &n, const Dims &from, Dims &to, int inferred) {
+  // The one dim with such a symbol, and how many elements lie before it.
+  int place = -1;
+  int64_t before = 1, was = 0;
+  for (size_t d = 0; d < from.size(); ++d) {
+    auto constant = graph::constantSize(from[d]);
+    if (constant) {
+      before = place < 0 ? before * *constant : before;
+      continue;
+    }
+    auto original = graph::constantSize(n.facts.withReplacedConstants(from[d]));
+    if (place >= 0 || !original)
+      return;
+    place = static_cast<int>(d);
+    was = *original;
+  }
+  if (place < 0 || was < 1)
+    return;
+  if (inferred < 0) {
+    auto total = graph::constantSize(n.facts.withReplacedConstants(graph::product(from, n.ctx()))), asked = graph::constantSize(graph::product(to, n.ctx()));
+    if (!total || total != asked)
+      return;
+  }
+  int64_t passed = 1;
+  for (size_t d = 0; d < to.size() && static_cast<int>(d) != inferred; ++d) {
+    auto size = graph::constantSize(to[d]);
+    if (!size)
+      return;
+    if (passed == before && *size % was == 0 && (was > 1 || *size > 0)) {
+      AffineExpr scaled = divideSizes({from[place], to[d]}, {n.size(was)}, n.ctx());
+      n.remark(text("the shape holds the constant size ", *size, " on axis ", d, "; it now follows ", graph::toString(scaled)));
+      to[d] = scaled;
+      return;
+    }
+    passed *= *size;
+  }
+}
+
 void importReshape(Node &n) {
   Dims from = n.dimsOf(0);
   std::vector<AffineExpr> target;
@@ -71,22 +111,7 @@ void importReshape(Node &n) {
       to.push_back(t);
     }
   }
-  // A batch the exporter has written into the shape, while --shape makes it a symbol: the entry follows the symbol.
-  if (!n.facts.replaced.empty() && !from.empty() && !to.empty()) {
-    AffineExpr total = graph::product(from, n.ctx());
-    AffineExpr was = n.facts.withReplacedConstants(total), now = graph::product(to, n.ctx());
-    auto wasCount = graph::constantSize(was), nowCount = graph::constantSize(now);
-    auto first = graph::constantSize(to[0]);
-    auto batch = n.facts.replacedConstant(from[0]);
-    bool fits = inferred < 0 ? wasCount && nowCount && *wasCount == *nowCount && !graph::constantSize(total) : inferred > 0 && batch && first == batch;
-    if (fits && first && inferred != 0 && *first != 0) {
-      AffineExpr scaled = inferred < 0 ? divideSizes({total, to[0]}, {was}, n.ctx()) : from[0];
-      if (scaled) {
-        n.remark(text("the shape holds the constant size ", *first, " on axis 0; it now follows ", graph::toString(graph::simplify(scaled))));
-        to[0] = scaled;
-      }
-    }
-  }
+  followReplacedSize(n, from, to, inferred);
   if (inferred >= 0) {
     AffineExpr rest = divideSizes(from, to, n.ctx());
     if (!rest)

@@ -18,9 +18,7 @@ struct Reason {
 const Reason table[] = {
     {"Loop", kControl}, {"Scan", kControl},
     {"LSTM", kRecurrent}, {"GRU", kRecurrent}, {"RNN", kRecurrent},
-    {"SequenceAt", kSequence}, {"SequenceConstruct", kSequence}, {"SequenceEmpty", kSequence}, {"SequenceErase", kSequence},
-    {"SequenceInsert", kSequence}, {"SequenceLength", kSequence}, {"SequenceMap", kSequence}, {"SplitToSequence", kSequence},
-    {"ConcatFromSequence", kSequence}, {"Optional", kSequence}, {"OptionalGetElement", kSequence}, {"OptionalHasElement", kSequence},
+    {"SequenceMap", kSequence}, {"Optional", kSequence}, {"OptionalGetElement", kSequence}, {"OptionalHasElement", kSequence},
     {"StringNormalizer", kString}, {"StringConcat", kString}, {"StringSplit", kString}, {"RegexFullMatch", kString}, {"TfIdfVectorizer", kString},
     {"RandomNormal", kRandom}, {"RandomNormalLike", kRandom}, {"RandomUniform", kRandom}, {"RandomUniformLike", kRandom}, {"Bernoulli", kRandom}, {"Multinomial", kRandom},
     {"DFT", kSignal}, {"STFT", kSignal}, {"MelWeightMatrix", kSignal},

@@ -191,6 +191,16 @@ TEST_F(OnnxImport, BatchWrittenIntoAShapeFollowsTheSymbol) {
   EXPECT_THAT(remarks[0].message, HasSubstr("follows x_d0"));
 }
 
+TEST_F(OnnxImport, SizeWrittenIntoAShapeFollowsTheSymbolWhereItStarts) {
+  options.shapes["x"] = {{false, 4}, {true, 0, 0, -1}, {false, 6}};
+  import(parse(R"(<ir_version: 8, opset_import: ["" : 17]>
+g (float[4, 1, 6] x) => (float[4, 2, 3] y) {
+  s = Constant <value = int64[3] {4, 2, 3}> ()
+  y = Reshape (x, s)
+})"));
+  EXPECT_THAT(printed(), HasSubstr("#graph.dims<[4, x_d1*2, 3]>> {graph.name = \"y\"}"));
+}
+
 TEST_F(OnnxImport, ShapeOptionErrors) {
   options.shapes["z"] = {{false, 4}};
   import(parse(kReshape));
