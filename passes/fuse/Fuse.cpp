@@ -97,12 +97,20 @@ private:
   }
 
   //===-- groups of one ------------------------------------------------------------------------------------------===//
+  /// Symbolic sizes among the attributes (of size, of slice's starts) are known only per run.
+  static bool readsSizes(Operation &op) {
+    return llvm::any_of(op.getAttrDictionary(), [](NamedAttribute named) {
+      auto sizes = dyn_cast<DimsAttr>(named.getValue());
+      return sizes && !llvm::all_of(sizes.getDims(), [](AffineExpr d) { return constantSize(d).has_value(); });
+    });
+  }
+
   void findConstants() {
     for (Operation &op : block) {
       if (op.getNumResults() == 0)
         continue;
       bool isConstant = isSource(&op);
-      if (!isConstant && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
+      if (!isConstant && !readsSizes(op) && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
         isConstant = llvm::all_of(op.getOperands(), [&](Value v) {
           return v.getDefiningOp() && constants.contains(v.getDefiningOp());
         });

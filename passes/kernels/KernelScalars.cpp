@@ -164,16 +164,20 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
     return emit([&](Value x, Value y) { return arith::XOrIOp::create(b, loc, x, y); });
   case ScalarKind::ShiftLeft:
   case ScalarKind::ShiftRight: {
-    // A shift by the width or more gives 0, not what the CPU makes of it.
-    Expr in = r < constantInt(type.getIntOrFloatBitWidth(), type);
-    Expr amount = select(in, r, constantInt(0, type));
+    // A shift by the width or more shifts everything out, whatever the CPU makes of it; a signed right shift keeps the sign.
+    bool keepsSign = kind == ScalarKind::ShiftRight && !isUnsigned(type);
+    int64_t width = type.getIntOrFloatBitWidth();
+    Expr in = r < constantInt(width, type);
+    Expr amount = select(in, r, constantInt(keepsSign ? width - 1 : 0, type));
     depth = std::max(depth, depthOf(amount));
     Expr shifted = emitAt(depth, type, [&]() -> Value {
       if (kind == ScalarKind::ShiftLeft)
         return arith::ShLIOp::create(b, loc, valueOf(l), valueOf(amount));
+      if (keepsSign)
+        return arith::ShRSIOp::create(b, loc, valueOf(l), valueOf(amount));
       return arith::ShRUIOp::create(b, loc, valueOf(l), valueOf(amount));
     });
-    return select(in, shifted, constantInt(0, type));
+    return keepsSign ? shifted : select(in, shifted, constantInt(0, type));
   }
   case ScalarKind::Equal:
     return compare(arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, arith::CmpIPredicate::eq);
