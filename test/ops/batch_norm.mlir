@@ -27,3 +27,31 @@ func.func @main(%x: tensor<1x4x4x2xf32> {graph.name = "x"}, %y: tensor<2xf32> {g
   %0 = graph.batch_norm %x, %y, %z, %u, %v {epsilon = 1.0e-05 : f64, channels_last} : (tensor<1x4x4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x4x4x2xf32>
   return %0 : tensor<1x4x4x2xf32>
 }
+
+// -----
+// case: channels last
+// in: 2x2x3xf32=[[[1.2 0.88 1.76][0.57999998 1.99 1.37]][[1.11 0.56 1.04][-0.41999999 -1.26 1.03]]]
+// in: 3xf32=[0.88999999 -0.22 -0.49000001]
+// in: 3xf32=[-0.31999999 -1.87 1.38]
+// in: 3xf32=[0.17 -0.44999999 0.19]
+// in: 3xf32=[0.99000001 0.56999999 1.4200001]
+// out: 2x2x3xf32=[[[0.60085326 -2.2572186 0.73464501][0.046553187 -2.5803862 0.89495605]][[0.52039027 -2.1640532 1.030604][-0.84747899 -1.6341751 1.0347145]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<2x2x3xf32> {graph.name = "x"}, %y: tensor<3xf32> {graph.name = "y"}, %z: tensor<3xf32> {graph.name = "z"}, %u: tensor<3xf32> {graph.name = "u"}, %v: tensor<3xf32> {graph.name = "v"}) -> (tensor<2x2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.batch_norm %x, %y, %z, %u, %v {epsilon = 1.0e-3 : f64, channels_last} : (tensor<2x2x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x2x3xf32>
+  return %0 : tensor<2x2x3xf32>
+}
+
+// -----
+// case: rank 2, symbolic batch
+// in: 3x2xf32=[[1.6799999 -0.44999999][-1.45 1.04][1.97 -1.41]]
+// in: 2xf32=[0.88999999 -0.22]
+// in: 2xf32=[-0.31999999 -1.87]
+// in: 2xf32=[0.17 -0.44999999]
+// in: 2xf32=[0.99000001 0.56999999]
+// out: 3x2xf32=[[1.0306635 -1.87][-1.7690562 -2.304178][1.2900624 -1.5902612]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<?x2xf32, #graph.dims<[n, 2]>> {graph.name = "x"}, %y: tensor<2xf32> {graph.name = "y"}, %z: tensor<2xf32> {graph.name = "z"}, %u: tensor<2xf32> {graph.name = "u"}, %v: tensor<2xf32> {graph.name = "v"}) -> (tensor<?x2xf32, #graph.dims<[n, 2]>> {graph.name = "r0"}) {
+  %0 = graph.batch_norm %x, %y, %z, %u, %v {epsilon = 1.0e-5 : f64} : (tensor<?x2xf32, #graph.dims<[n, 2]>>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<?x2xf32, #graph.dims<[n, 2]>>
+  return %0 : tensor<?x2xf32, #graph.dims<[n, 2]>>
+}

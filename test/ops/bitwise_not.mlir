@@ -17,3 +17,12 @@ func.func @main(%x: tensor<3xui8> {graph.name = "x"}) -> (tensor<3xui8> {graph.n
   %0 = graph.bitwise_not %x : (tensor<3xui8>) -> tensor<3xui8>
   return %0 : tensor<3xui8>
 }
+
+// -----
+// case: u16
+// in: 3xu16=[0 65535 5]
+// out: 3xu16=[65535 0 65530]
+func.func @main(%x: tensor<3xui16> {graph.name = "x"}) -> (tensor<3xui16> {graph.name = "r0"}) {
+  %0 = graph.bitwise_not %x : (tensor<3xui16>) -> tensor<3xui16>
+  return %0 : tensor<3xui16>
+}

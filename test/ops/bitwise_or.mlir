@@ -19,3 +19,13 @@ func.func @main(%x: tensor<3xui8> {graph.name = "x"}, %y: tensor<3xui8> {graph.n
   %0 = graph.bitwise_or %x, %y : (tensor<3xui8>, tensor<3xui8>) -> tensor<3xui8>
   return %0 : tensor<3xui8>
 }
+
+// -----
+// case: u64
+// in: 2xu64=[9223372036854775808 5]
+// in: 2xu64=[1 2]
+// out: 2xu64=[9223372036854775809 7]
+func.func @main(%x: tensor<2xui64> {graph.name = "x"}, %y: tensor<2xui64> {graph.name = "y"}) -> (tensor<2xui64> {graph.name = "r0"}) {
+  %0 = graph.bitwise_or %x, %y : (tensor<2xui64>, tensor<2xui64>) -> tensor<2xui64>
+  return %0 : tensor<2xui64>
+}

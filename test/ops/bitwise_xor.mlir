@@ -19,3 +19,13 @@ func.func @main(%x: tensor<3xui8> {graph.name = "x"}, %y: tensor<3xui8> {graph.n
   %0 = graph.bitwise_xor %x, %y : (tensor<3xui8>, tensor<3xui8>) -> tensor<3xui8>
   return %0 : tensor<3xui8>
 }
+
+// -----
+// case: i16
+// in: 2xi16=[-1 255]
+// in: 2xi16=[1 15]
+// out: 2xi16=[-2 240]
+func.func @main(%x: tensor<2xi16> {graph.name = "x"}, %y: tensor<2xi16> {graph.name = "y"}) -> (tensor<2xi16> {graph.name = "r0"}) {
+  %0 = graph.bitwise_xor %x, %y : (tensor<2xi16>, tensor<2xi16>) -> tensor<2xi16>
+  return %0 : tensor<2xi16>
+}

@@ -19,3 +19,13 @@ func.func @main(%x: tensor<2x2xf32> {graph.name = "x"}, %y: tensor<3xi1> {graph.
   %0 = graph.compress %x, %y : (tensor<2x2xf32>, tensor<3xi1>) -> tensor<?xf32, #graph.dims<[k]>>
   return %0 : tensor<?xf32, #graph.dims<[k]>>
 }
+
+// -----
+// case: flattened, short condition
+// in: 2x3xf32=[[0 1 2][3 4 5]]
+// in: 4xbool=[0 1 0 1]
+// out: 2xf32=[1 3]
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}, %y: tensor<4xi1> {graph.name = "y"}) -> (tensor<?xf32, #graph.dims<[k]>> {graph.name = "r0"}) {
+  %0 = graph.compress %x, %y : (tensor<2x3xf32>, tensor<4xi1>) -> tensor<?xf32, #graph.dims<[k]>>
+  return %0 : tensor<?xf32, #graph.dims<[k]>>
+}

@@ -30,3 +30,22 @@ func.func @main(%x: tensor<1xi1> {graph.name = "x"}, %y: tensor<1xi1> {graph.nam
   %0 = graph.concat %x, %y axis 0 : (tensor<1xi1>, tensor<1xi1>) -> tensor<2xi1>
   return %0 : tensor<2xi1>
 }
+
+// -----
+// case: symbolic sizes
+// in: 2x3xf32=[[0 1 2][3 4 5]]
+// in: 2x2xf32=[[0 1][3 4]]
+// out: 2x5xf32=[[0 1 2 0 1][3 4 5 3 4]]
+func.func @main(%x: tensor<2x?xf32, #graph.dims<[2, n]>> {graph.name = "x"}, %y: tensor<2x?xf32, #graph.dims<[2, m]>> {graph.name = "y"}) -> (tensor<2x?xf32, #graph.dims<[2, n + m]>> {graph.name = "r0"}) {
+  %0 = graph.concat %x, %y axis 1 : (tensor<2x?xf32, #graph.dims<[2, n]>>, tensor<2x?xf32, #graph.dims<[2, m]>>) -> tensor<2x?xf32, #graph.dims<[2, n + m]>>
+  return %0 : tensor<2x?xf32, #graph.dims<[2, n + m]>>
+}
+
+// -----
+// case: the same operand twice, f16
+// in: 2xf16=[1 2]
+// out: 4xf16=[1 2 1 2]
+func.func @main(%x: tensor<2xf16> {graph.name = "x"}) -> (tensor<4xf16> {graph.name = "r0"}) {
+  %0 = graph.concat %x, %x axis 0 : (tensor<2xf16>, tensor<2xf16>) -> tensor<4xf16>
+  return %0 : tensor<4xf16>
+}

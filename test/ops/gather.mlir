@@ -39,3 +39,23 @@ func.func @main(%x: tensor<3xi64> {graph.name = "x"}, %y: tensor<2xi32> {graph.n
   %0 = graph.gather %x, %y : (tensor<3xi64>, tensor<2xi32>) -> tensor<2xi64>
   return %0 : tensor<2xi64>
 }
+
+// -----
+// case: symbolic rows
+// in: 2x3xf32=[[0 1 2][3 4 5]]
+// in: 3xi64=[1 0 1]
+// out: 3x3xf32=[[3 4 5][0 1 2][3 4 5]]
+func.func @main(%x: tensor<?x3xf32, #graph.dims<[n, 3]>> {graph.name = "x"}, %y: tensor<?xi64, #graph.dims<[k]>> {graph.name = "y"}) -> (tensor<?x3xf32, #graph.dims<[k, 3]>> {graph.name = "r0"}) {
+  %0 = graph.gather %x, %y : (tensor<?x3xf32, #graph.dims<[n, 3]>>, tensor<?xi64, #graph.dims<[k]>>) -> tensor<?x3xf32, #graph.dims<[k, 3]>>
+  return %0 : tensor<?x3xf32, #graph.dims<[k, 3]>>
+}
+
+// -----
+// case: no indices
+// in: 2x3xf32=[[0 1 2][3 4 5]]
+// in: 0xi64=[]
+// out: 0x3xf32=[]
+func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}, %y: tensor<0xi64> {graph.name = "y"}) -> (tensor<0x3xf32> {graph.name = "r0"}) {
+  %0 = graph.gather %x, %y : (tensor<2x3xf32>, tensor<0xi64>) -> tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}

@@ -11,3 +11,27 @@ func.func @main(%x: tensor<1x2x4x4xf32> {graph.name = "x"}, %y: tensor<2xf32> {g
   %0 = graph.instance_norm %x, %y, %z {epsilon = 1.0e-05 : f64} : (tensor<1x2x4x4xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
   return %0 : tensor<1x2x4x4xf32>
 }
+
+// -----
+// case: 2-d, symbolic image
+// in: 2x3x2x2xf32=[[[[1.66 -1.8099999][-1.88 -1.92]][[-0.99000001 -1.01][-1.25 0.27000001]][[-1.84 0.36000001][-1.34 0.70999998]]][[[-1.92 -0.75999999][1.75 0.15000001]][[1.25 0.63][0.44 -1.23]][[0.30000001 -1.84][1.21 1.84]]]]
+// in: 3xf32=[1.42 -1.8 -0.64999998]
+// in: 3xf32=[-0.73000002 -1.55 0.50999999]
+// out: 2x3x2x2xf32=[[[[1.7286913 -1.4938427][-1.5588506 -1.595998]][[-0.8086769 -0.74816078][-0.021966742 -4.6211953]][[1.2968742 -0.022076808][0.99711257 -0.23190989]]][[[-2.5561376 -1.3281262][1.3290362 -0.36477253]][[-3.4672301 -2.2511864][-1.8785279 1.3969444]][[0.54617804 1.5451595][0.12137756 -0.17271508]]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<?x3x?x?xf32, #graph.dims<[n, 3, h, w]>> {graph.name = "x"}, %y: tensor<3xf32> {graph.name = "y"}, %z: tensor<3xf32> {graph.name = "z"}) -> (tensor<?x3x?x?xf32, #graph.dims<[n, 3, h, w]>> {graph.name = "r0"}) {
+  %0 = graph.instance_norm %x, %y, %z {epsilon = 1.0e-5 : f64} : (tensor<?x3x?x?xf32, #graph.dims<[n, 3, h, w]>>, tensor<3xf32>, tensor<3xf32>) -> tensor<?x3x?x?xf32, #graph.dims<[n, 3, h, w]>>
+  return %0 : tensor<?x3x?x?xf32, #graph.dims<[n, 3, h, w]>>
+}
+
+// -----
+// case: f16
+// in: 1x2x5xf16=[[[1.1904 -0.75 1.4502 1.1904 -1.4805][1.0703 1.5303 -1.21 0.29004 0.5498]]]
+// in: 2xf16=[0.43994 -1.6201]
+// in: 2xf16=[0.64014 0.52979]
+// out: 1x2x5xf16=[[[0.95947 0.24744 1.0547 0.95947 -0.020721][-0.55469 -1.3535 3.4062 0.80078 0.34961]]]
+// tol: 1e-3 1e-3
+func.func @main(%x: tensor<1x2x5xf16> {graph.name = "x"}, %y: tensor<2xf16> {graph.name = "y"}, %z: tensor<2xf16> {graph.name = "z"}) -> (tensor<1x2x5xf16> {graph.name = "r0"}) {
+  %0 = graph.instance_norm %x, %y, %z {epsilon = 1.0e-3 : f64} : (tensor<1x2x5xf16>, tensor<2xf16>, tensor<2xf16>) -> tensor<1x2x5xf16>
+  return %0 : tensor<1x2x5xf16>
+}

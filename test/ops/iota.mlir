@@ -15,3 +15,11 @@ func.func @main() -> (tensor<3xf32> {graph.name = "r0"}) {
   %0 = graph.iota 0 {start = 2.0 : f64, step = 0.5 : f64} : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
+
+// -----
+// case: along the second axis, f32 step
+// out: 2x3xf32=[[0.5 0.25 0][0.5 0.25 0]]
+func.func @main() -> (tensor<2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.iota 1 {start = 0.5 : f64, step = -0.25 : f64}  : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

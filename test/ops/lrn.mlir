@@ -9,3 +9,23 @@ func.func @main(%x: tensor<1x4x4x4xf32> {graph.name = "x"}) -> (tensor<1x4x4x4xf
   %0 = graph.lrn %x {size = 3 : i64, alpha = 0.5 : f64, beta = 0.75 : f64, bias = 1.0 : f64} : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32>
   return %0 : tensor<1x4x4x4xf32>
 }
+
+// -----
+// case: even size reaches further up
+// in: 1x5x2xf32=[[[0.85000002 1.3][1.6799999 -1.51][-1.63 1.95][-1.53 -1.29][0.30000001 -0.20999999]]]
+// out: 1x5x2xf32=[[[0.39531681 0.57438529][0.72474462 -0.63416004][-0.71708012 0.86108363][-0.73958051 -0.61435062][0.16042751 -0.11571934]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<1x5x2xf32> {graph.name = "x"}) -> (tensor<1x5x2xf32> {graph.name = "r0"}) {
+  %0 = graph.lrn %x {size = 4 : i64, alpha = 0.5 : f64, beta = 0.75 : f64, bias = 2.0 : f64} : (tensor<1x5x2xf32>) -> tensor<1x5x2xf32>
+  return %0 : tensor<1x5x2xf32>
+}
+
+// -----
+// case: window larger than the channels
+// in: 1x2x2xf32=[[[0.85000002 1.3][1.6799999 -1.51]]]
+// out: 1x2x2xf32=[[[0.49737272 0.72462958][0.98304248 -0.84168518]]]
+// tol: 1e-5 1e-6
+func.func @main(%x: tensor<1x2x2xf32> {graph.name = "x"}) -> (tensor<1x2x2xf32> {graph.name = "r0"}) {
+  %0 = graph.lrn %x {size = 5 : i64, alpha = 1.0 : f64, beta = 1.0 : f64, bias = 1.0 : f64} : (tensor<1x2x2xf32>) -> tensor<1x2x2xf32>
+  return %0 : tensor<1x2x2xf32>
+}

@@ -26,3 +26,12 @@ func.func @main(%x: tensor<3xi1> {graph.name = "x"}) -> (tensor<1x?xi64, #graph.
   %0 = graph.nonzero %x : (tensor<3xi1>) -> tensor<1x?xi64, #graph.dims<[1, k]>>
   return %0 : tensor<1x?xi64, #graph.dims<[1, k]>>
 }
+
+// -----
+// case: rank 3
+// in: 2x2x2xbool=[[[1 0][0 1]][[0 0][1 0]]]
+// out: 3x3xi64=[[0 0 1][0 1 1][0 1 0]]
+func.func @main(%x: tensor<2x2x2xi1> {graph.name = "x"}) -> (tensor<3x?xi64, #graph.dims<[3, k]>> {graph.name = "r0"}) {
+  %0 = graph.nonzero %x : (tensor<2x2x2xi1>) -> tensor<3x?xi64, #graph.dims<[3, k]>>
+  return %0 : tensor<3x?xi64, #graph.dims<[3, k]>>
+}

@@ -53,3 +53,21 @@ func.func @main(%x: tensor<2xi64> {graph.name = "x"}) -> (tensor<4xi64> {graph.n
   %0 = graph.pad %x low [1] {value = -1.0 : f64} : (tensor<2xi64>) -> tensor<4xi64>
   return %0 : tensor<4xi64>
 }
+
+// -----
+// case: symbolic size, constant
+// in: 3xf32=[1 2 3]
+// out: 6xf32=[-1 1 2 3 -1 -1]
+func.func @main(%x: tensor<?xf32, #graph.dims<[n]>> {graph.name = "x"}) -> (tensor<?xf32, #graph.dims<[n + 3]>> {graph.name = "r0"}) {
+  %0 = graph.pad %x low [1] {value = -1.0 : f64} : (tensor<?xf32, #graph.dims<[n]>>) -> tensor<?xf32, #graph.dims<[n + 3]>>
+  return %0 : tensor<?xf32, #graph.dims<[n + 3]>>
+}
+
+// -----
+// case: reflect further than once
+// in: 3xf32=[1 2 3]
+// out: 9xf32=[1 2 3 2 1 2 3 2 1]
+func.func @main(%x: tensor<3xf32> {graph.name = "x"}) -> (tensor<9xf32> {graph.name = "r0"}) {
+  %0 = graph.pad %x low [4] {mode = "reflect"} : (tensor<3xf32>) -> tensor<9xf32>
+  return %0 : tensor<9xf32>
+}

@@ -33,3 +33,25 @@ func.func @main(%x: tensor<2xi1> {graph.name = "x"}, %y: tensor<2xf32> {graph.na
   %0 = graph.select %x, %y, %z : (tensor<2xi1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+// case: u8, scalar condition
+// in: bool=1
+// in: 2xu8=[1 2]
+// in: 2xu8=[3 4]
+// out: 2xu8=[1 2]
+func.func @main(%x: tensor<i1> {graph.name = "x"}, %y: tensor<2xui8> {graph.name = "y"}, %z: tensor<2xui8> {graph.name = "z"}) -> (tensor<2xui8> {graph.name = "r0"}) {
+  %0 = graph.select %x, %y, %z : (tensor<i1>, tensor<2xui8>, tensor<2xui8>) -> tensor<2xui8>
+  return %0 : tensor<2xui8>
+}
+
+// -----
+// case: does not look at the other arm's NaN
+// in: 2xbool=[1 0]
+// in: f32=1
+// in: f32=nan
+// out: 2xf32=[1 nan]
+func.func @main(%x: tensor<2xi1> {graph.name = "x"}, %y: tensor<f32> {graph.name = "y"}, %z: tensor<f32> {graph.name = "z"}) -> (tensor<2xf32> {graph.name = "r0"}) {
+  %0 = graph.select %x, %y, %z : (tensor<2xi1>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -19,3 +19,13 @@ func.func @main(%x: tensor<3xui64> {graph.name = "x"}, %y: tensor<3xui64> {graph
   %0 = graph.shift_right %x, %y : (tensor<3xui64>, tensor<3xui64>) -> tensor<3xui64>
   return %0 : tensor<3xui64>
 }
+
+// -----
+// case: signed keeps the sign
+// in: 3xi64=[-8 8 -1]
+// in: 3xi64=[1 2 70]
+// out: 3xi64=[-4 2 -1]
+func.func @main(%x: tensor<3xi64> {graph.name = "x"}, %y: tensor<3xi64> {graph.name = "y"}) -> (tensor<3xi64> {graph.name = "r0"}) {
+  %0 = graph.shift_right %x, %y : (tensor<3xi64>, tensor<3xi64>) -> tensor<3xi64>
+  return %0 : tensor<3xi64>
+}

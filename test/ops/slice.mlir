@@ -27,3 +27,30 @@ func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x0xf32> {gra
   %0 = graph.slice %x from <[0, 2]> step [1, 1] : (tensor<2x3xf32>) -> tensor<2x0xf32>
   return %0 : tensor<2x0xf32>
 }
+
+// -----
+// case: symbolic start
+// in: 4x6xf32=[[0 1 2 3 4 5][6 7 8 9 10 11][12 13 14 15 16 17][18 19 20 21 22 23]]
+// out: 2x3xf32=[[13 15 17][19 21 23]]
+func.func @main(%x: tensor<?x6xf32, #graph.dims<[n, 6]>> {graph.name = "x"}) -> (tensor<2x3xf32> {graph.name = "r0"}) {
+  %0 = graph.slice %x from <[n - 2, 1]> step [1, 2] : (tensor<?x6xf32, #graph.dims<[n, 6]>>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+// case: everything backwards, both axes
+// in: 4x6xi32=[[0 1 2 3 4 5][6 7 8 9 10 11][12 13 14 15 16 17][18 19 20 21 22 23]]
+// out: 4x6xi32=[[23 22 21 20 19 18][17 16 15 14 13 12][11 10 9 8 7 6][5 4 3 2 1 0]]
+func.func @main(%x: tensor<4x6xi32> {graph.name = "x"}) -> (tensor<4x6xi32> {graph.name = "r0"}) {
+  %0 = graph.slice %x from <[3, 5]> step [-1, -1] : (tensor<4x6xi32>) -> tensor<4x6xi32>
+  return %0 : tensor<4x6xi32>
+}
+
+// -----
+// case: bools
+// in: 4x6xbool=[[1 0 0 1 0 0][1 0 0 1 0 0][1 0 0 1 0 0][1 0 0 1 0 0]]
+// out: 2x3xbool=[[0 1 0][0 1 0]]
+func.func @main(%x: tensor<4x6xi1> {graph.name = "x"}) -> (tensor<2x3xi1> {graph.name = "r0"}) {
+  %0 = graph.slice %x from <[0, 2]> step [3, 1] : (tensor<4x6xi1>) -> tensor<2x3xi1>
+  return %0 : tensor<2x3xi1>
+}
