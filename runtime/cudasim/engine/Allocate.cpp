@@ -22,7 +22,64 @@ struct BitMatrix {
 
 } // namespace
 
+/// Registers written once, by an unguarded move of a constant, parameter or special register, become that operand; the
+/// moves disappear. (Copies of registers stay: a loop may rewrite their source first.)
+static void foldConstants(Lowered &lowered) {
+  size_t count = lowered.code.size(), regs = lowered.registers.size();
+  std::vector<uint32_t> definitions(regs);
+  for (const Fixup &fix : lowered.fixups)
+    definitions[fix.reg] += fix.isDef;
+  std::vector<bool> folded(regs), removed(count);
+  std::vector<Ref> value(regs);
+  for (size_t i = 0; i < count; ++i) {
+    const Inst &inst = lowered.code[i];
+    if (!inst.isConstantMove || lowered.fixupBegin[i + 1] - lowered.fixupBegin[i] != 1)
+      continue; // a guard would be a second fixup
+    const Fixup &fix = lowered.fixups[lowered.fixupBegin[i]];
+    if (!fix.isDef || definitions[fix.reg] != 1)
+      continue;
+    folded[fix.reg] = true;
+    value[fix.reg] = inst.a;
+    removed[i] = true;
+  }
+  std::vector<uint32_t> newIndex(count + 1);
+  std::vector<Fixup> fixups;
+  std::vector<uint32_t> begins;
+  std::deque<Inst> code;
+  uint32_t next = 0;
+  for (size_t i = 0; i < count; ++i) {
+    newIndex[i] = next;
+    next += !removed[i];
+  }
+  newIndex[count] = next;
+  for (size_t i = 0; i < count; ++i) {
+    if (removed[i])
+      continue;
+    Inst &old = lowered.code[i];
+    code.push_back(old);
+    Inst &inst = code.back();
+    if (inst.kind == Kind::Branch)
+      inst.target = newIndex[inst.target];
+    begins.push_back(uint32_t(fixups.size()));
+    for (uint32_t f = lowered.fixupBegin[i]; f < lowered.fixupBegin[i + 1]; ++f) {
+      Fixup fix = lowered.fixups[f];
+      auto *at = reinterpret_cast<char *>(fix.where), *base = reinterpret_cast<char *>(&old);
+      if (at >= base && at < base + sizeof(Inst)) // inside the instruction, which moved
+        fix.where = reinterpret_cast<Ref *>(reinterpret_cast<char *>(&inst) + (at - base));
+      if (folded[fix.reg] && fix.isUse && !fix.isDef)
+        *fix.where = value[fix.reg];
+      else
+        fixups.push_back(fix);
+    }
+  }
+  begins.push_back(uint32_t(fixups.size()));
+  lowered.code = std::move(code);
+  lowered.fixups = std::move(fixups);
+  lowered.fixupBegin = std::move(begins);
+}
+
 void allocateRegisters(Lowered &lowered, FunctionCode &function) {
+  foldConstants(lowered);
   size_t count = lowered.code.size(), regs = lowered.registers.size();
   auto fixups = [&](size_t i) {
     return std::span(lowered.fixups.data() + lowered.fixupBegin[i], lowered.fixupBegin[i + 1] - lowered.fixupBegin[i]);

@@ -102,6 +102,7 @@ struct alignas(64) Inst {
   uint32_t target = 0;     ///< of a branch
   uint32_t debug = 0;      ///< index into the function's debug table
   Ref members = 0;         ///< of a collective: the lanes that take part
+  bool isConstantMove = false; ///< d = a fixed operand; for folding
 };
 static_assert(sizeof(Inst) == 64);
 

@@ -157,7 +157,6 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
   block.linear = linear;
   block.id = {uint32_t(linear % config.grid.x), uint32_t(linear / config.grid.x % config.grid.y),
               uint32_t(linear / (uint64_t(config.grid.x) * config.grid.y))};
-  block.done = false;
   block.barrierEpoch = 0;
   block.nextWarp = 0;
   if (config.seed && block.warpCount > 1)
@@ -175,17 +174,24 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
   uint64_t threads = config.block.count();
   block.liveWarps = block.warpCount;
   for (uint32_t index = 0; index < block.warpCount; ++index) {
-    Warp &warp = *new (&block.warps[index]) Warp;
-    warp.bases[RegisterBase] = block.registers + size_t(function.registerAreaBytes) * index;
-    warp.bases[PoolBase] = const_cast<char *>(function.poolData());
-    warp.bases[ParamBase] = launch.paramArea;
-    warp.bases[3] = nullptr;
-    warp.caches = worker.caches.data();
-    warp.shared = block.shared;
-    warp.pending = &block.pending;
-    warp.index = index;
-    warp.block = &block;
-    warp.worker = &worker;
+    Warp &warp = block.warps[index];
+    // A block's storage serves many blocks: what only depends on the thread is written once.
+    bool isNew = !block.initialised;
+    if (isNew) {
+      new (&warp) Warp;
+      warp.bases[RegisterBase] = block.registers + size_t(function.registerAreaBytes) * index;
+      warp.bases[PoolBase] = const_cast<char *>(function.poolData());
+      warp.bases[ParamBase] = launch.paramArea;
+      warp.caches = worker.caches.data();
+      warp.shared = block.shared;
+      warp.pending = &block.pending;
+      warp.index = index;
+      warp.block = &block;
+      warp.worker = &worker;
+    }
+    warp.event = Event::None;
+    warp.spinning = false;
+    warp.spins = 0;
     uint64_t left = threads - uint64_t(index) * 32;
     warp.live = warp.initial = left >= 32 ? ~0u : (1u << left) - 1;
     warp.fragmentCount = 1;
@@ -194,11 +200,14 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
     std::memset(warp.bases[0], 0, function.predicates * 4);
     warp.pred(predTrue) = ~0u;
     for (const SpecialSlot &special : function.specials) {
+      if (!isNew && special.special != CtaIdX && special.special != CtaIdY && special.special != CtaIdZ && special.special != SmId)
+        continue;
       auto *slot = reinterpret_cast<uint32_t *>(warp.bases[0] + special.slot);
       for (uint32_t lane = 0; lane < 32; ++lane)
         slot[lane] = specialValue(launch, block, index, lane, special.special);
     }
   }
+  block.initialised = true;
   // Shared memory starts as poison, so that reading before writing shows.
   if (launch.sharedBytes)
     std::memset(block.shared, 0xCD, launch.sharedBytes);

@@ -48,7 +48,7 @@ struct Block {
   std::vector<uint64_t> pendingBits;
   std::vector<AsyncState> async;
   uint64_t barrierEpoch = 0;
-  bool done = false, spinning = false;
+  bool initialised = false;
   std::unique_ptr<RaceChecker> races;
 };
 

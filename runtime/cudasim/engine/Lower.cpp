@@ -332,6 +332,8 @@ void Lowering::unaryInto(Handler fn, int d, Value a, Kind kind, Class cls) {
 void Lowering::move(int d, Value a) {
   bool wide = classOf(d) == RegClass::Wide;
   unaryInto(table.integer(Op::Mov, wide ? Type::B64 : Type::B32), d, a, wide ? Kind::Simd64 : Kind::Simd32, Class::Move);
+  // 16-bit registers hold zero-extended values, so a wider constant would not be what the move leaves.
+  lowered.code.back().isConstantMove = a.reg < 0;
 }
 
 void Lowering::simple(Handler fn, Type result, std::initializer_list<Value> sources, const Operand &d, Class cls,

@@ -59,6 +59,33 @@ void floatToInt(Warp &w, const Inst &inst, void *d, uint32_t) { // rzi, s32, sat
     r[i] = isNan(x) ? 0 : v;
   }
 }
+/// f32 to a whole f32 (floor, ceil, truncate, nearest even).
+template <CvtRound Round>
+inline float whole(float x) {
+  float r = Round == CvtRound::Rmi ? __builtin_floorf(x) : Round == CvtRound::Rpi ? __builtin_ceilf(x)
+            : Round == CvtRound::Rzi ? __builtin_truncf(x) : __builtin_rintf(x);
+  return canonical(r);
+}
+template <CvtRound Round>
+void toWhole(Warp &w, const Inst &inst, void *d, uint32_t) {
+  auto *a = in<uint32_t>(w, inst.a);
+  auto *r = static_cast<uint32_t *>(d);
+  LANES r[i] = bits<uint32_t>(whole<Round>(bits<float>(a[i])));
+}
+template <CvtRound Round>
+void toInt(Warp &w, const Inst &inst, void *d, uint32_t) {
+  auto *a = in<uint32_t>(w, inst.a);
+  auto *r = static_cast<uint32_t *>(d);
+  LANES {
+    float x = whole<Round>(bits<float>(a[i]));
+    float safe = x > -2147483648.0f ? x : -2147483648.0f;
+    safe = safe < 2147483520.0f ? safe : 2147483520.0f;
+    uint32_t v = uint32_t(int32_t(safe));
+    v = x >= 2147483648.0f ? 0x7FFFFFFFu : v;
+    r[i] = isNan(x) ? 0 : v;
+  }
+}
+
 void tf32(Warp &w, const Inst &inst, void *d, uint32_t) { // rna: ties away from zero; rn when flagged
   auto *a = in<uint32_t>(w, inst.a);
   auto *r = static_cast<uint32_t *>(d);
@@ -371,8 +398,22 @@ Handler selectConvert(Type to, Type from, CvtRound round, uint32_t flags) {
       return floatToHalf;
     if (to == Type::BF16 && from == Type::F32 && nearest)
       return floatToBf16;
-    if (to == Type::S32 && from == Type::F32 && round == CvtRound::Rzi)
-      return floatToInt;
+    if (to == Type::S32 && from == Type::F32)
+      switch (round) {
+      case CvtRound::Rzi: return floatToInt;
+      case CvtRound::Rni: return toInt<CvtRound::Rni>;
+      case CvtRound::Rmi: return toInt<CvtRound::Rmi>;
+      case CvtRound::Rpi: return toInt<CvtRound::Rpi>;
+      default: break;
+      }
+    if (to == Type::F32 && from == Type::F32)
+      switch (round) {
+      case CvtRound::Rzi: return toWhole<CvtRound::Rzi>;
+      case CvtRound::Rni: return toWhole<CvtRound::Rni>;
+      case CvtRound::Rmi: return toWhole<CvtRound::Rmi>;
+      case CvtRound::Rpi: return toWhole<CvtRound::Rpi>;
+      default: break;
+      }
   }
   return generic;
 }

@@ -127,6 +127,34 @@ inline E fetch(const char *p) {
   return e;
 }
 
+typedef uint32_t Word4 __attribute__((vector_size(16)));
+typedef uint32_t Word8 __attribute__((vector_size(32)));
+
+/// Four words of each lane into four registers: loads of 16 bytes and a transposition, not 128 scalar moves.
+inline void gatherFour(const Access &x, uint32_t *r0, uint32_t *r1, uint32_t *r2, uint32_t *r3) {
+  for (int i = 0; i < 32; i += 8) {
+    Word4 low[4], high[4];
+    Word8 v[4];
+    for (int k = 0; k < 4; ++k) {
+      __builtin_memcpy(&low[k], x.base + x.A[i + k], 16);
+      __builtin_memcpy(&high[k], x.base + x.A[i + k + 4], 16);
+      v[k] = __builtin_shufflevector(low[k], high[k], 0, 1, 2, 3, 4, 5, 6, 7);
+    }
+    Word8 a = __builtin_shufflevector(v[0], v[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    Word8 b = __builtin_shufflevector(v[2], v[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    Word8 c = __builtin_shufflevector(v[0], v[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    Word8 d = __builtin_shufflevector(v[2], v[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    Word8 o0 = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    Word8 o1 = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    Word8 o2 = __builtin_shufflevector(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    Word8 o3 = __builtin_shufflevector(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+    __builtin_memcpy(r0 + i, &o0, 32);
+    __builtin_memcpy(r1 + i, &o1, 32);
+    __builtin_memcpy(r2 + i, &o2, 32);
+    __builtin_memcpy(r3 + i, &o3, 32);
+  }
+}
+
 /// E: element in memory (signed when sign-extending); W: register word; V: elements per lane.
 template <class E, class W, int V>
 void load(Warp &w, const Inst &inst, void *, uint32_t m) {
@@ -169,6 +197,11 @@ void load(Warp &w, const Inst &inst, void *, uint32_t m) {
     return;
   }
   if (m == ~0u && !x.resolved) {
+    if constexpr (V == 4 && sizeof(E) == 4 && sizeof(W) == 4) {
+      gatherFour(x, reinterpret_cast<uint32_t *>(w.at(mem.values[0])), reinterpret_cast<uint32_t *>(w.at(mem.values[1])),
+                 reinterpret_cast<uint32_t *>(w.at(mem.values[2])), reinterpret_cast<uint32_t *>(w.at(mem.values[3])));
+      return;
+    }
     for (int i = 0; i < 32; ++i) {
       const char *p = x.base + x.A[i];
       for (int v = 0; v < V; ++v)
@@ -214,6 +247,16 @@ void store(Warp &w, const Inst &inst, void *, uint32_t m) {
   const W *r[V];
   for (int v = 0; v < V; ++v)
     r[v] = reinterpret_cast<const W *>(w.at(mem.values[v]));
+  if (m == ~0u && !x.resolved) {
+    for (int i = 0; i < 32; ++i) {
+      char *p = x.base + x.A[i];
+      for (int v = 0; v < V; ++v) {
+        E e = E(r[v][i]);
+        __builtin_memcpy(p + v * sizeof(E), &e, sizeof(E));
+      }
+    }
+    return;
+  }
   for (uint32_t rest = m; rest; rest &= rest - 1) {
     int i = __builtin_ctz(rest);
     char *p = x.at(i);

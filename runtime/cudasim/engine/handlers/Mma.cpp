@@ -66,9 +66,21 @@ void mma16n8(Warp &w, const Inst &inst, void *, uint32_t) {
     for (int g = 0; g < 8; ++g)
       widenChunk<E>(b + g * 16, &Bt[g][c * perChunk]);
   }
-  for (int k = 0; k < K; ++k)
+  for (int k = 0; k < K; k += 4) { // 8 rows of 4 to 4 rows of 8
+    typedef float Four __attribute__((vector_size(16)));
+    Four q[8];
     for (int n = 0; n < 8; ++n)
-      B[k][n] = Bt[n][k];
+      __builtin_memcpy(&q[n], &Bt[n][k], 16);
+    for (int half = 0; half < 2; ++half) {
+      Four *v = q + half * 4;
+      Four a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+      Four c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+      Four rows[4] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+                      __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+      for (int row = 0; row < 4; ++row)
+        __builtin_memcpy(&B[k + row][half * 4], &rows[row], 16);
+    }
+  }
   const Ref *c = list + dRegs + aRegs + bRegs;
   if constexpr (HalfAccumulator) {
     for (int h = 0; h < 2; ++h) {
