@@ -245,7 +245,7 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
       uint32_t m = mask & (warp.pred(inst.guard) ^ inst.guardFlip);
       if constexpr (Instrumented) {
         warp.pc = pc;
-        if (m) {
+        if (m && (launch.instrumentedClasses >> int(inst.cls) & 1)) {
           instrument(worker, block, warp, inst, m);
           if (warp.event != Event::None)
             goto event;

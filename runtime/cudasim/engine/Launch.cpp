@@ -448,6 +448,11 @@ LaunchResult launch(const Module &module, size_t index, MemorySpace &memory, con
     launch.seedOffset = mix(config.seed + 1) % launch.totalBlocks;
   }
   launch.instrumented = config.collectCounters || config.checks.sharedRaces || config.checks.globalRaces || config.checks.uninitialised;
+  if (config.collectCounters || config.checks.uninitialised)
+    launch.instrumentedClasses = ~0u;
+  else
+    for (Class cls : {Class::Load, Class::Store, Class::Atomic, Class::AsyncCopy, Class::Barrier})
+      launch.instrumentedClasses |= 1u << int(cls);
   if (config.checks.uninitialised)
     launch.defined = std::make_unique<DefinedChecker>(launch);
   bool gridRegistered = false;

@@ -95,6 +95,7 @@ struct LaunchState {
   std::atomic<bool> stop{false};
   std::mutex mutex;                   ///< findings, printf
   bool instrumented = false;
+  uint32_t instrumentedClasses = 0; ///< a bit per Class that instrumentation looks at
   std::shared_ptr<GlobalShadow> globalShadow; ///< global race checking
   std::unique_ptr<DefinedChecker> defined;
   uint64_t gridBarrier[16] = {};      ///< what %envreg1/2 point to

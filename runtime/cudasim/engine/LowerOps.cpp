@@ -59,6 +59,33 @@ void Lowering::lower() {
       refuse("unknown label " + std::string(target.name));
     current->branches.push_back({uint32_t(lowered.code.size()), index});
     emit(Kind::Branch, nullptr, Class::Control);
+  } else if (opcode == "brx") { // a chain of compares; the ISA leaves an index past the end undefined
+    if (!mods->take("idx"))
+      refuse("only brx.idx exists");
+    mods->take("uni");
+    if (at->guard >= 0)
+      refuse("a guarded brx.idx is not supported");
+    Value index = value(operand(0), Type::U32);
+    const std::vector<std::string_view> *targets = nullptr;
+    for (auto &[name, list] : current->function->branchTargets)
+      if (name == operand(1).name)
+        targets = &list;
+    if (!targets)
+      refuse("unknown target list " + std::string(operand(1).name));
+    for (size_t k = 0; k < targets->size(); ++k) {
+      int label = current->function->findLabel((*targets)[k], at->scope);
+      if (label < 0)
+        refuse("unknown label " + std::string((*targets)[k]));
+      int hit = temporary(RegClass::Predicate);
+      Inst &compare = emit(Kind::Masked, table.compare(Type::U32, Cmp::Eq, false), Class::Control);
+      use(compare.a, index);
+      use(compare.b, constant(k, 4));
+      def(compare.d, hit, true);
+      current->branches.push_back({uint32_t(lowered.code.size()), label});
+      Inst &branch = emit(Kind::Branch, nullptr, Class::Control);
+      use(branch.guard, {0, hit});
+    }
+    emit(Kind::Masked, runTrap, Class::Control);
   } else if (opcode == "ret" || opcode == "exit") {
     mods->take("uni");
     if (opcode == "exit" || current->function == &entry) {

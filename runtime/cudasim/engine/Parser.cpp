@@ -678,7 +678,17 @@ private:
         throw Failed{"line " + std::to_string(line) + ": .loc needs a file number and a line"};
     } else if (name == "pragma") {
       pragma();
-    } else if (name == "callprototype" || name == "calltargets" || name == "branchtargets") {
+    } else if (name == "branchtargets") {
+      lexer.take();
+      if (function->labels.empty() || function->labels.back().index != function->instructions.size())
+        fail(".branchtargets needs a label");
+      std::vector<std::string_view> targets;
+      do
+        targets.push_back(expectName());
+      while (accept(','));
+      expect(';');
+      function->branchTargets.push_back({function->labels.back().name, std::move(targets)});
+    } else if (name == "callprototype" || name == "calltargets") {
       if (function->refused.empty() && name != "callprototype")
         function->refused = "line " + std::to_string(lexer.line()) + ": ." + std::string(name) + " is not supported";
       while (!lexer.peek().is(';') && lexer.peek().kind != Tok::End)

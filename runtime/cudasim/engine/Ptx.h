@@ -103,6 +103,8 @@ struct Function {
   std::vector<Instruction> instructions;
   std::vector<Label> labels;
   std::vector<int> scopeParents{-1};
+  /// `.branchtargets` lists by their label, for brx.idx.
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> branchTargets;
   uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0}, minctapersm = 0, maxnreg = 0;
   uint32_t line = 0;
   /// Something in the body the parser knows but the simulator cannot do; refuses the function, not the module.

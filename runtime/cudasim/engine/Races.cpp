@@ -7,7 +7,7 @@
 //   a strong write or atomic releases what its warp knows, a strong read or atomic that sees it acquires.
 // shfl, vote, match, redux and mma give no order. Across blocks the same clocks travel through atomics, so last-block
 // reductions, split-K and grid.sync are ordered. Where precision would cost too much the checker errs to silence: warps
-// acquire as a whole, and at most four readers of a global location are remembered.
+// acquire as a whole, and at most nine readers of a global location are remembered.
 #include "runtime/cudasim/engine/Checkers.h"
 
 #include <algorithm>
@@ -44,23 +44,37 @@ struct SyncVariable {
 };
 
 struct GlobalRecord {
-  uint32_t block = 0, pc = 0, clock = 0; ///< clock 0: none
-  uint16_t thread = 0;
-  bool strong = false;
-  uint8_t scope = 0;
+  uint32_t block = 0, clock = 0; ///< clock 0: none
+  uint32_t pc = 0;
+  uint32_t thread : 12 = 0, strong : 1 = 0, scope : 2 = 0, many : 1 = 0;
 };
 struct GlobalGranule {
-  GlobalRecord write;
-  GlobalRecord reads[4];
+  GlobalRecord write, read;
 };
+constexpr uint64_t shadowPage = 4096;
 
 } // namespace
 
 /// Shared by the blocks of a launch (which then run on one host thread).
 struct GlobalShadow {
-  std::unordered_map<uint64_t, std::unique_ptr<GlobalGranule[]>> pages; ///< by address / 1024
+  std::unordered_map<uint64_t, std::unique_ptr<GlobalGranule[]>> pages; ///< by address / shadowPage
+  std::unordered_map<uint64_t, std::vector<GlobalRecord>> readers;      ///< by granule: beyond the first, at most eight
   std::unordered_map<uint64_t, SyncVariable> sync;
   uint32_t granule = 4;
+  uint64_t lastPage = ~uint64_t(0);
+  GlobalGranule *lastGranules = nullptr;
+
+  GlobalGranule *page(uint64_t address) {
+    uint64_t number = address / shadowPage;
+    if (number != lastPage) {
+      auto &found = pages[number];
+      if (!found)
+        found = std::make_unique<GlobalGranule[]>(shadowPage / granule);
+      lastPage = number;
+      lastGranules = found.get();
+    }
+    return lastGranules;
+  }
 };
 
 struct RaceChecker::State {
@@ -81,17 +95,22 @@ struct RaceChecker::State {
     std::shared_ptr<const Remote> remote;
   };
   Joining joining[16];
-  // Shared shadow.
-  struct Write {
-    uint32_t clock = 0, pc = 0;
-    uint16_t thread = 0;
-    bool strong = false;
-    uint32_t serial = 0;
-  };
-  std::vector<Write> writes;
-  std::vector<uint32_t> readClock, readLanes; ///< [granule][warp]; plain reads
-  std::vector<uint32_t> readPc;
+  // Shared shadow, structure of arrays over granules. Most accesses follow a barrier, after which every clock in the
+  // shadow is at most `known` of the warp: one compare per granule and no more.
+  size_t granules = 0;
+  std::vector<uint32_t> writeClock, writePc, writeSerial, readMaximum, readPc;
+  std::vector<uint16_t> writeThread;
+  std::vector<uint8_t> writeStrong;
+  std::vector<uint32_t> readClock, readLanes; ///< [warp][granule]; plain reads
   std::vector<uint32_t> strongReadClock, strongReadLanes;
+  std::vector<uint32_t> known; ///< per warp: the least of what it knows of any warp, and of its own lanes
+
+  void refreshKnown(uint32_t warp) {
+    uint32_t least = floor[warp];
+    for (uint32_t u = 0; u < warps; ++u)
+      least = std::min(least, knows[warp * warps + u]);
+    known[warp] = least;
+  }
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
   uint32_t serial = 0;
 
@@ -128,6 +147,7 @@ struct RaceChecker::State {
       for (uint32_t u = 0; u < warps && u < own->second.size(); ++u)
         if (u != warp)
           knows[warp * warps + u] = std::max(knows[warp * warps + u], own->second[u]);
+    refreshKnown(warp);
     if (variable.clocks->size() > (own != variable.clocks->end() ? 1u : 0u))
       join(remote[warp], variable.clocks);
   }
@@ -165,12 +185,15 @@ RaceChecker::RaceChecker(LaunchState &launch, Block &block) : state(std::make_un
   s.lanes.resize(s.warps);
   s.remote.resize(s.warps);
   s.fenced.assign(s.warps, false);
+  s.known.assign(s.warps, 0);
   if (s.checkShared) {
-    size_t granules = (launch.sharedBytes + s.granule - 1) / s.granule;
-    s.writes.resize(granules);
-    s.readClock.resize(granules * s.warps);
-    s.readLanes.resize(granules * s.warps);
-    s.readPc.resize(granules);
+    s.granules = (launch.sharedBytes + s.granule - 1) / s.granule;
+    for (auto *array : {&s.writeClock, &s.writePc, &s.writeSerial, &s.readMaximum, &s.readPc})
+      array->resize(s.granules);
+    s.writeThread.resize(s.granules);
+    s.writeStrong.resize(s.granules);
+    s.readClock.resize(s.granules * s.warps);
+    s.readLanes.resize(s.granules * s.warps);
   }
   if (s.checkGlobal) {
     if (!launch.globalShadow) {
@@ -187,6 +210,7 @@ void RaceChecker::joinLanes(Warp &warp, uint32_t lanes) {
   uint32_t w = warp.index;
   if ((lanes & warp.live) == warp.live) {
     s.floor[w] = s.clock[w]++;
+    s.refreshKnown(w);
     return;
   }
   if (!s.lanes[w]) {
@@ -224,6 +248,7 @@ void RaceChecker::barrierLeave(Warp &warp, unsigned id) {
       s.knows[w * s.warps + u] = std::max(s.knows[w * s.warps + u], joining.clocks[u]);
   s.floor[w] = std::max(s.floor[w], joining.clocks[w]);
   join(s.remote[w], joining.remote);
+  s.refreshKnown(w);
 }
 void RaceChecker::barrierReset(unsigned id) { state->joining[id] = {}; }
 
@@ -235,8 +260,8 @@ void RaceChecker::copyCompleted(Warp &warp, uint32_t destination, uint32_t bytes
   if (!s.checkShared)
     return;
   for (uint32_t g = destination / s.granule; g < (destination + bytes) / s.granule; ++g)
-    if (s.writes[g].thread == warp.index * 32 + lane)
-      s.writes[g].clock = s.clock[warp.index];
+    if (s.writeThread[g] == warp.index * 32 + lane)
+      s.writeClock[g] = s.clock[warp.index];
 }
 
 void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
@@ -249,7 +274,11 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
   if (inst.fn == runAsyncCommit || inst.fn == runAsyncWait || inst.fn == runMbarrier)
     return;
   const MemOp &mem = *inst.mem;
-  if (mem.access == AccessKind::MmaTile)
+  if (mem.access == AccessKind::MmaTile || mem.space == MemSpace::Local || mem.space == MemSpace::Param)
+    return;
+  if (mem.space == MemSpace::Global && mem.access != AccessKind::AsyncCopy && !s.checkGlobal)
+    return;
+  if (mem.space == MemSpace::Shared && !s.checkShared)
     return;
   uint64_t addresses[32];
   uint32_t lanes = laneAddresses(warp, mem, mask, addresses);
@@ -299,97 +328,110 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
            std::string(what) + ": nothing orders these two accesses", address, bytes, std::move(other), true, std::move(allocation));
   };
 
+  // One run of shared bytes touched by `readers` lanes (`lane` is one of them).
   auto sharedAccess = [&](unsigned lane, uint32_t address, uint32_t readers, bool reads, bool writesHere) {
     uint32_t thread = w * 32 + lane;
     if (address + bytes > launch.sharedBytes)
       return; // the handler reports it
-    uint32_t first = address / s.granule, last = (address + bytes - 1) / s.granule;
+    uint32_t first = address / s.granule, last = (address + bytes - 1) / s.granule, known = s.known[w];
+    size_t mine = size_t(w) * s.granules;
+    if (!strong && reads && !writesHere) { // the common reads: ordered after every write
+      uint32_t late = 0;
+      for (uint32_t g = first; g <= last; ++g)
+        late |= s.writeClock[g] > known;
+      if (!late) {
+        for (uint32_t g = first; g <= last; ++g) {
+          uint32_t old = s.readClock[mine + g] == now ? s.readLanes[mine + g] : 0;
+          s.readClock[mine + g] = now;
+          s.readLanes[mine + g] = old | readers;
+          s.readMaximum[g] = std::max(s.readMaximum[g], now);
+          s.readPc[g] = warp.pc;
+        }
+        return;
+      }
+    }
     bool reported = false;
     for (uint32_t g = first; g <= last; ++g) {
-      State::Write &write = s.writes[g];
-      if (write.clock && !(strong && write.strong) && !reported && write.thread != thread &&
-          !(write.serial == s.serial && !writesHere)) {
-        if (write.serial == s.serial) { // two lanes of this very instruction
-          unsigned other = write.thread & 31;
-          complain(lane, true, "write after write in one instruction", address, sameAsLane(lane, other),
-                   s.siteOf(write.thread, write.pc, s.block->linear), describeShared(launch, address));
+      uint32_t wrote = s.writeClock[g], writer = s.writeThread[g];
+      if (wrote > known && !(strong && s.writeStrong[g]) && !reported && writer != thread &&
+          !(s.writeSerial[g] == s.serial && !writesHere)) {
+        if (s.writeSerial[g] == s.serial) { // two lanes of this very instruction
+          complain(lane, true, "write after write in one instruction", address, sameAsLane(lane, writer & 31),
+                   s.siteOf(writer, s.writePc[g], s.block->linear), describeShared(launch, address));
           reported = true;
-        } else if (!s.orderedLocal(w, lane, write.thread, write.clock)) {
+        } else if (!s.orderedLocal(w, lane, writer, wrote)) {
           bool same = writesHere && !reads && sameAsMemory(lane, s.block->shared + address);
           complain(lane, true, writesHere ? "write after write" : "read after write", address, same,
-                   s.siteOf(write.thread, write.pc, s.block->linear), describeShared(launch, address));
+                   s.siteOf(writer, s.writePc[g], s.block->linear), describeShared(launch, address));
           reported = true;
         }
       }
       if (writesHere) {
-        uint32_t *clocks = &s.readClock[size_t(g) * s.warps];
-        const uint32_t *known = &s.knows[w * s.warps];
-        uint32_t late = 0;
-        for (uint32_t u = 0; u < s.warps; ++u)
-          late |= clocks[u] > known[u] ? 1 : 0;
-        bool own = clocks[w] > s.floor[w] && (s.readLanes[size_t(g) * s.warps + w] & ~(1u << lane));
-        if ((late || own) && !reported) {
-          uint32_t reader = w;
-          uint32_t readerLane = own ? uint32_t(__builtin_ctz(s.readLanes[size_t(g) * s.warps + w] & ~(1u << lane))) : 0;
-          if (own && s.lanes[w] && clocks[w] <= s.lanes[w][lane * 32 + readerLane])
-            own = false;
-          for (uint32_t u = 0; u < s.warps && late; ++u)
-            if (clocks[u] > known[u]) {
-              reader = u;
-              readerLane = uint32_t(__builtin_ctz(s.readLanes[size_t(g) * s.warps + u] | 1u << 31));
-              break;
-            }
-          if (late || own) {
-            complain(lane, true, "write after read", address, sameAsMemory(lane, s.block->shared + address),
-                     s.siteOf(reader * 32 + readerLane, s.readPc[g], s.block->linear), describeShared(launch, address));
-            reported = true;
-          }
-        }
-        if (!strong && !s.strongReadClock.empty()) {
-          for (uint32_t u = 0; u < s.warps && !reported; ++u) {
-            uint32_t at = s.strongReadClock[size_t(g) * s.warps + u];
-            uint32_t others = s.strongReadLanes[size_t(g) * s.warps + u];
-            if (u == w ? at > s.floor[w] && (others & ~(1u << lane)) && !s.lanes[w] : at > s.knows[w * s.warps + u]) {
-              complain(lane, true, "plain write after a strong read", address, false,
-                       s.siteOf(u * 32 + uint32_t(__builtin_ctz(others | 1u << 31)), s.readPc[g], s.block->linear),
-                       describeShared(launch, address));
+        for (uint32_t u = 0; s.readMaximum[g] > known && u < s.warps && !reported; ++u) {
+          auto check = [&](const std::vector<uint32_t> &clocks, const std::vector<uint32_t> &who) {
+            if (clocks.empty() || reported)
+              return;
+            size_t at = size_t(u) * s.granules + g;
+            if (!clocks[at])
+              return;
+            for (uint32_t rest = who[at]; rest && !reported; rest &= rest - 1) {
+              uint32_t reader = u * 32 + uint32_t(__builtin_ctz(rest));
+              if (s.orderedLocal(w, lane, reader, clocks[at])) {
+                if (u != w)
+                  return;
+                continue;
+              }
+              complain(lane, true, "write after read", address, sameAsMemory(lane, s.block->shared + address),
+                       s.siteOf(reader, s.readPc[g], s.block->linear), describeShared(launch, address));
               reported = true;
             }
-          }
+          };
+          check(s.readClock, s.readLanes);
+          if (!strong)
+            check(s.strongReadClock, s.strongReadLanes);
         }
-        write = {now, warp.pc, uint16_t(thread), strong, s.serial};
+        s.writeClock[g] = now;
+        s.writePc[g] = warp.pc;
+        s.writeThread[g] = uint16_t(thread);
+        s.writeStrong[g] = strong;
+        s.writeSerial[g] = s.serial;
       }
       if (reads && !writesHere) {
         if (strong && s.strongReadClock.empty()) {
           s.strongReadClock.resize(s.readClock.size());
           s.strongReadLanes.resize(s.readClock.size());
         }
-        size_t at = size_t(g) * s.warps + w;
-        uint32_t &clock = strong ? s.strongReadClock[at] : s.readClock[at];
-        uint32_t &who = strong ? s.strongReadLanes[at] : s.readLanes[at];
+        uint32_t &clock = strong ? s.strongReadClock[mine + g] : s.readClock[mine + g];
+        uint32_t &who = strong ? s.strongReadLanes[mine + g] : s.readLanes[mine + g];
         who = clock == now ? who | readers : readers;
         clock = now;
+        s.readMaximum[g] = std::max(s.readMaximum[g], now);
         s.readPc[g] = warp.pc;
       }
     }
   };
 
+  uint32_t self = uint32_t(s.block->linear);
+  // Two strong accesses do not race when each is in the other's scope.
+  auto exempt = [&](const GlobalRecord &record) {
+    return strong && record.strong && (record.block == self || (record.scope >= 2 && mem.scope >= 2));
+  };
   auto globalAccess = [&](unsigned lane, uint64_t address, bool reads, bool writesHere) {
     uint32_t thread = w * 32 + lane;
     GlobalShadow &shadow = *s.global;
     bool reported = false;
-    uint32_t self = uint32_t(s.block->linear);
-    for (uint64_t g = address / shadow.granule; g <= (address + bytes - 1) / shadow.granule; ++g) {
-      uint64_t byte = g * shadow.granule;
-      auto &page = shadow.pages[byte >> 10];
-      if (!page)
-        page = std::make_unique<GlobalGranule[]>(1024 / shadow.granule);
-      GlobalGranule &granule = page[(byte & 1023) / shadow.granule];
-      // Two strong accesses do not race when each is in the other's scope.
-      auto exempt = [&](const GlobalRecord &record) {
-        return strong && record.strong && (record.block == self || (record.scope >= 2 && mem.scope >= 2));
-      };
-      GlobalRecord &write = granule.write;
+    GlobalRecord me;
+    me.block = self;
+    me.clock = now;
+    me.pc = warp.pc;
+    me.thread = thread;
+    me.strong = strong;
+    me.scope = mem.scope;
+    GlobalGranule *granules = shadow.page(address) + (address % shadowPage) / shadow.granule;
+    uint64_t key = address / shadow.granule;
+    for (uint32_t g = 0; g < std::max(1u, bytes / shadow.granule); ++g) {
+      GlobalGranule &granule = granules[g];
+      GlobalRecord &write = granule.write, &read = granule.read;
       bool sameThread = write.block == self && write.thread == thread;
       if (write.clock && !sameThread && !exempt(write) && !reported && !s.ordered(w, lane, write)) {
         bool sameInstruction = write.block == self && write.pc == warp.pc && write.thread / 32 == w && write.clock == now;
@@ -401,33 +443,45 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
         reported = true;
       }
       if (writesHere) {
-        for (GlobalRecord &read : granule.reads)
-          if (read.clock && !(read.block == self && read.thread == thread) && !exempt(read) && !reported &&
-              !s.ordered(w, lane, read)) {
-            complain(lane, false, "write after read", address, sameAsMemory(lane, reinterpret_cast<const char *>(address)),
-                     s.siteOf(read.thread, read.pc, read.block), launch.memory->describe(address));
-            reported = true;
-          }
-        write = {self, warp.pc, now, uint16_t(thread), strong, mem.scope};
-        for (GlobalRecord &read : granule.reads)
-          if (!strong || !read.strong)
-            read = {};
-      }
-      if (reads && !writesHere) {
-        GlobalRecord *slot = nullptr;
-        for (GlobalRecord &read : granule.reads) {
-          if (!read.clock || (read.block == self && read.thread / 32 == w && read.strong == strong)) {
-            slot = &read;
-            break;
+        auto against = [&](const GlobalRecord &other) {
+          if (!other.clock || (other.block == self && other.thread == thread) || exempt(other) || reported || s.ordered(w, lane, other))
+            return;
+          complain(lane, false, "write after read", address, sameAsMemory(lane, reinterpret_cast<const char *>(address)),
+                   s.siteOf(other.thread, other.pc, other.block), launch.memory->describe(address));
+          reported = true;
+        };
+        against(read);
+        if (read.many) {
+          auto it = shadow.readers.find(key + g);
+          if (it != shadow.readers.end()) {
+            for (const GlobalRecord &other : it->second)
+              against(other);
+            shadow.readers.erase(it);
           }
         }
-        if (!slot) // full: forget one, and possibly miss a race
-          slot = &granule.reads[(thread + self) & 3];
-        *slot = {self, warp.pc, now, uint16_t(thread), strong, mem.scope};
+        write = me;
+        if (!strong || !read.strong)
+          read = {};
+        read.many = 0;
+      } else if (!read.clock || (read.block == self && read.thread / 32 == w && read.strong == strong && !read.many)) {
+        read = me;
+      } else {
+        std::vector<GlobalRecord> &more = shadow.readers[key + g];
+        read.many = 1;
+        bool placed = false;
+        for (GlobalRecord &other : more)
+          if (other.block == self && other.thread / 32 == w) {
+            other = me;
+            placed = true;
+            break;
+          }
+        if (!placed && more.size() < 8)
+          more.push_back(me);
       }
     }
   };
 
+  const BoundsCache &bounds = warp.caches[mem.index];
   for (uint32_t rest = lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t address = addresses[lane];
@@ -448,6 +502,21 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
           readers = mem.isSigned ? 0x11111111u << (row / 2) : 0xFu << (row * 4);
           checkLane = unsigned(__builtin_ctz(readers));
         }
+        // Lanes that read one address are one access; tiles are read in halves of a warp.
+        if (!isWrite && !strong && mem.access == AccessKind::Load) {
+          for (uint32_t others = rest & (rest - 1); others; others &= others - 1) {
+            unsigned other = unsigned(__builtin_ctz(others));
+            if (addresses[other] != addresses[lane]) {
+              if (other != lane + 1)
+                break;
+              if (lane + 16 < 32 && (rest >> (lane + 16) & 1) && addresses[lane + 16] == addresses[lane])
+                readers |= 1u << (lane + 16);
+              break;
+            }
+            readers |= 1u << other;
+          }
+          rest &= ~(readers & ~(1u << lane));
+        }
         sharedAccess(checkLane, uint32_t(address), readers, isRead, isWrite);
       }
       if (strong && isWrite && (!strict || s.fenced[w] || mem.release))
@@ -455,7 +524,7 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
     } else if (space == MemSpace::Global && mem.access != AccessKind::AsyncCopy) {
       if (!s.checkGlobal || mem.constant)
         continue;
-      if (!launch.memory->accessible(address).hi)
+      if (!(address >= bounds.lo && address + bytes <= bounds.hi) && !launch.memory->accessible(address).hi)
         continue;
       if (strong && isRead) {
         auto it = s.global->sync.find(address);

@@ -85,6 +85,30 @@ TEST(Loading, InlineAssemblyScopes) {
   EXPECT_EQ(p[0], 43);
 }
 
+TEST(Loading, IndexedBranches) {
+  Bench bench;
+  ASSERT_TRUE(bench.load(std::string(head) + R"(
+.visible .entry k(.param .u64 k_param_0) {
+  .reg .b64 %rd<4>; .reg .b32 %r<5>;
+  ld.param.u64 %rd1, [k_param_0];
+  mov.u32 %r1, %tid.x;
+  and.b32 %r2, %r1, 3;
+  ts: .branchtargets A, B, C, A;
+  brx.idx %r2, ts;
+A: mov.u32 %r3, 100; bra DONE;
+B: mov.u32 %r3, 200; bra DONE;
+C: mov.u32 %r3, 300;
+DONE:
+  mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r3;
+  ret;
+})")) << bench.log;
+  int *p = bench.allocate<int>(32);
+  CLEAN(bench.run("k", {1}, {32}, p));
+  for (int i = 0; i < 32; ++i)
+    ASSERT_EQ(p[i], i % 4 == 1 ? 200 : i % 4 == 2 ? 300 : 100);
+}
+
 TEST_F(Engine, FunctionsAndGlobalsAreDescribed) {
   Bench bench;
   ASSERT_TRUE(bench.load(ptxOf(R"(
