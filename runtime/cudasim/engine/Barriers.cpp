@@ -126,8 +126,6 @@ void arriveAtBarrier(Block &block, Warp &warp, const Inst &inst, unsigned index,
       if (!block.launch->config->keepGoing)
         return;
     }
-    if (expected >= block.warpCount * 32 && op != BarrierOp::Arrive && !barrier.arrivedOnly)
-      expected = 0; // everyone
   }
   bool fresh = !barrier.waitingFragments && !barrier.arrivedOnly;
   uint32_t counted = expected ? expected : block.warpCount * 32;

@@ -149,6 +149,7 @@ struct alignas(64) Warp {
   bool spinning = false;
   uint32_t initial = 0;     ///< lanes that existed at the start
   uint32_t pc = 0;          ///< of the instruction being executed
+  uint32_t active = 0;      ///< lanes of the running fragment, guard apart (instrumented runs only)
   uint32_t spins = 0;
   uint64_t writes = 0, lastSpinWrites = 0;
   Fragment fragments[33];

@@ -48,19 +48,16 @@ void countMemory(Worker &worker, Warp &warp, const Inst &inst, const MemOp &mem,
       uint32_t group = lanes & (lanesPerPhase == 32 ? ~0u : ((1u << lanesPerPhase) - 1) << first);
       if (!group)
         continue;
-      uint32_t words[32][8];
+      uint32_t words[32][32];
       unsigned depth[32] = {}, worst = 1;
       for (uint32_t rest = group; rest; rest &= rest - 1) {
         uint64_t address = at[__builtin_ctz(rest)];
         for (uint64_t word = address >> 2; word <= (address + size - 1) >> 2; ++word) {
           unsigned bank = unsigned(word & 31), k = 0;
-          while (k < depth[bank] && k < 8 && words[bank][k] != uint32_t(word))
+          while (k < depth[bank] && words[bank][k] != uint32_t(word))
             ++k;
-          if (k == depth[bank]) {
-            if (k < 8)
-              words[bank][k] = uint32_t(word);
-            ++depth[bank];
-          }
+          if (k == depth[bank] && k < 32)
+            words[bank][depth[bank]++] = uint32_t(word);
           worst = std::max(worst, depth[bank]);
         }
       }
@@ -104,11 +101,7 @@ void instrument(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint
     if (inst.kind == Kind::Branch) {
       ++worker.counters.branches;
       // Divergent when other lanes of the fragment fall through.
-      uint32_t fragment = 0;
-      for (unsigned i = 0; i < warp.fragmentCount; ++i)
-        if (warp.fragments[i].mask & mask)
-          fragment |= warp.fragments[i].mask;
-      worker.counters.divergentBranches += (fragment & ~mask) != 0;
+      worker.counters.divergentBranches += mask && (warp.active & ~mask) != 0;
     }
     if (inst.cls == Class::Load || inst.cls == Class::Store || inst.cls == Class::Atomic ||
         (inst.cls == Class::AsyncCopy && inst.fn != runAsyncCommit && inst.fn != runAsyncWait))

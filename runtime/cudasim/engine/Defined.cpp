@@ -151,7 +151,7 @@ void DefinedChecker::instruction(Worker &, Block &block, Warp &warp, const Inst 
       return;
   }
   if (inst.kind == Kind::Branch || (inst.guard != predTrue && inst.kind == Kind::Exit)) {
-    uint32_t bad = inst.guard != predTrue ? predicate(inst.guard) & warp.live : 0;
+    uint32_t bad = inst.guard != predTrue ? predicate(inst.guard) & warp.active : 0;
     if (bad)
       complain(unsigned(__builtin_ctz(bad)), "a branch depends on memory that was never written", 0);
     return;

@@ -245,7 +245,9 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
       uint32_t m = mask & (warp.pred(inst.guard) ^ inst.guardFlip);
       if constexpr (Instrumented) {
         warp.pc = pc;
-        if (m && (launch.instrumentedClasses >> int(inst.cls) & 1)) {
+        warp.active = mask;
+        // A branch matters even when nobody takes it.
+        if ((m || inst.kind == Kind::Branch) && (launch.instrumentedClasses >> int(inst.cls) & 1)) {
           instrument(worker, block, warp, inst, m);
           if (warp.event != Event::None)
             goto event;

@@ -229,11 +229,20 @@ extern "C" __global__ void apart(int *p) { p[blockIdx.x * 32 + threadIdx.x] = th
 extern "C" __global__ void readOther(int *p) { p[blockIdx.x * 32 + threadIdx.x] = p[((blockIdx.x + 1) % gridDim.x) * 32 + threadIdx.x] + 1; }
 extern "C" __global__ void lastBlock(int *partial, int *out) {
   __shared__ bool last;
-  partial[blockIdx.x] = blockIdx.x;
+  if (threadIdx.x == 0) partial[blockIdx.x] = blockIdx.x;
   FENCE;
   if (threadIdx.x == 0) last = atomicInc(&ticket, gridDim.x - 1) == gridDim.x - 1;
   __syncthreads();
   if (last) { int s = 0; for (int i = threadIdx.x; i < gridDim.x; i += blockDim.x) s += partial[i]; atomicAdd(out, s); }
+}
+// The classic mistake: other threads' results are not joined before the ticket is drawn.
+extern "C" __global__ void forgotBarrier(int *partial, int *out) {
+  __shared__ bool last;
+  if (threadIdx.x == 63) partial[blockIdx.x] = blockIdx.x;
+  __threadfence();
+  if (threadIdx.x == 0) last = atomicInc(&ticket, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < gridDim.x; ++i) s += partial[i]; *out = s; }
 }
 extern "C" __global__ void noTicket(int *partial, int *out) { partial[blockIdx.x] = blockIdx.x; if (blockIdx.x == gridDim.x - 1) { int s = 0; for (int i = 0; i < gridDim.x; ++i) s += partial[i]; *out = s; } }
 extern "C" __global__ void blockScope(int *p) { atomicAdd_block(p, 1); }
@@ -246,6 +255,7 @@ extern "C" __global__ void blockScope(int *p) { atomicAdd_block(p, 1); }
   CLEAN(bench.run("apart", {4}, {32}, p));
   FINDS(bench.run("readOther", {4}, {32}, p), GlobalRace);
   CLEAN(bench.run("lastBlock", {32}, {64}, p, out));
+  FINDS(bench.run("forgotBarrier", {16}, {64}, p, out), GlobalRace);
   FINDS(bench.run("noTicket", {8}, {32}, p, out), GlobalRace);
   FINDS(bench.run("blockScope", {4}, {32}, p), GlobalRace);
   ASSERT_TRUE(bench.load(ptxOf(source, "compute_80", {"-DFENCE="})));
