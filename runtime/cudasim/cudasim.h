@@ -37,7 +37,7 @@ int graphcCudasimConfigure(const char *options);
 const char *graphcCudasimError(void);
 
 typedef struct GraphcCudasimReport {
-  const char *kind;    /* "out-of-bounds", "stream-race", "host-race", "leak", ... */
+  const char *kind;    /* "out-of-bounds access", "stream-race", "host-race", "leak", ... */
   const char *message; /* the complete text, several lines */
   int isError;         /* 0 for notes and leaks */
 } GraphcCudasimReport;

@@ -233,6 +233,11 @@ void CopyAction::run(Operation &operation) {
   MemorySpace *from = source.device ? spaceOf(source.base) : nullptr;
   MemorySpace *to = destination.device ? spaceOf(destination.base) : nullptr;
   const std::byte *packed = staged ? staged->data() : nullptr;
+  HostWatch &watch = driver.hostWatch;
+  bool watching = !watch.empty();
+  for (const Side *side : {&source, &destination})
+    if (watching && side->pinned)
+      watch.open(side->base, side->base + side->extent(width, height, depth));
   for (uint64_t z = 0; z < depth; ++z)
     for (uint64_t y = 0; y < height; ++y) {
       uint64_t in = source.base + z * source.slice + y * source.pitch;
@@ -254,8 +259,11 @@ void CopyAction::run(Operation &operation) {
       if (to && to->tracksDefined())
         to->copyDefined(out, in, width, from);
       if (destination.pinned)
-        driver.hostWatch.deviceWrote(out, out + width);
+        watch.deviceWrote(out, out + width);
     }
+  for (const Side *side : {&source, &destination})
+    if (watching && side->pinned)
+      watch.close(side->base, side->base + side->extent(width, height, depth));
   double rate = source.device && destination.device ? operation.context->device->model.dramBytesPerSecond / 2 : 25e9;
   operation.modelSeconds = 5e-6 + double(bytes()) / rate;
 }
@@ -281,8 +289,11 @@ void FillAction::run(Operation &operation) {
   Driver &driver = Driver::get();
   MemoryRecord *record = driver.findMemory(base);
   bool onDevice = !record || record->onDevice();
-  if (onDevice && !stillLive(operation, base, (height - 1) * pitch + row, "writes"))
+  uint64_t end = base + (height - 1) * pitch + row;
+  if (onDevice && !stillLive(operation, base, end - base, "writes"))
     return;
+  if (!onDevice)
+    driver.hostWatch.open(base, end);
   for (uint64_t y = 0; y < height; ++y) {
     uint64_t at = base + y * pitch;
     driver.touch(operation, AccessKind::Write, at, at + row);
@@ -297,6 +308,8 @@ void FillAction::run(Operation &operation) {
     if (!onDevice)
       driver.hostWatch.deviceWrote(at, at + row);
   }
+  if (!onDevice)
+    driver.hostWatch.close(base, end);
   operation.modelSeconds = 3e-6 + double(row * height) / operation.context->device->model.dramBytesPerSecond;
 }
 

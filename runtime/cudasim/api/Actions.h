@@ -16,6 +16,7 @@ public:
 
   std::string describe() const override;
   int nodeType() const override { return CU_GRAPH_NODE_TYPE_KERNEL; }
+  bool touchesAnything() const override { return true; }
   void run(Operation &operation) override;
 };
 
@@ -107,6 +108,7 @@ public:
 
   std::string describe() const override;
   int nodeType() const override { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; }
+  bool touchesAnything() const override { return true; }
   bool ready() const override;
   void run(Operation &operation) override;
 };

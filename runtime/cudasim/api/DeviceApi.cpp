@@ -387,6 +387,16 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
   }
 }
 
+// cudaProfiler.h: there is no profiler to switch; counters=on counts every launch.
+__attribute__((visibility("default"))) CUresult cuProfilerStart(void) {
+  CUDASIM_ENTER(Context);
+  return CUDA_SUCCESS;
+}
+__attribute__((visibility("default"))) CUresult cuProfilerStop(void) {
+  CUDASIM_ENTER(Context);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget, CUflushGPUDirectRDMAWritesScope) {
   CUDASIM_ENTER(Init);
   return CUDA_SUCCESS;

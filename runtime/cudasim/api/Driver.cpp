@@ -3,16 +3,8 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
-#include <execinfo.h>
 #include <sys/mman.h>
 #include <utility>
-
-// The library's own address range, to leave its frames out of call sites.
-extern "C" {
-extern char __ehdr_start __attribute__((visibility("hidden")));
-extern char _end __attribute__((visibility("hidden")));
-}
 
 namespace graphc::cudasim {
 
@@ -102,48 +94,6 @@ CUresult answerNotSupported(const char *name) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-CallSite captureSite() {
-  CallSite site;
-  void *stack[16];
-  int depth = backtrace(stack, 16);
-  size_t out = 0;
-  for (int i = 0; i < depth && out < site.frames.size(); ++i) {
-    auto *frame = static_cast<char *>(stack[i]);
-    if (frame < &__ehdr_start || frame >= &_end)
-      site.frames[out++] = frame;
-  }
-  if (out == 0)
-    site.frames[0] = threadState().caller;
-  return site;
-}
-
-std::string CallSite::text() const {
-  std::string result;
-  for (void *frame : frames) {
-    if (!frame)
-      break;
-    char buffer[64];
-    Dl_info info = {};
-    if (!result.empty())
-      result += " < ";
-    // One byte back: a return address may already belong to the next function or line.
-    auto *address = static_cast<char *>(frame) - 1;
-    if (!dladdr(address, &info) || !info.dli_fname) {
-      std::snprintf(buffer, sizeof buffer, "%p", frame);
-      result += buffer;
-      continue;
-    }
-    const char *file = std::strrchr(info.dli_fname, '/');
-    file = file ? file + 1 : info.dli_fname;
-    std::snprintf(buffer, sizeof buffer, "+0x%zx", size_t(address - static_cast<char *>(info.dli_fbase)));
-    if (info.dli_sname)
-      result += std::string(info.dli_sname) + " (" + file + buffer + ")";
-    else
-      result += std::string(file) + buffer;
-  }
-  return result.empty() ? "unknown" : result;
-}
-
 std::string OperationInfo::text() const {
   return what + " (#" + std::to_string(number) + ", " + stream + ")";
 }
@@ -182,6 +132,8 @@ void Driver::startIdleRunner() {
   if (idleRunning || !options.idleMs)
     return;
   idleRunning = true;
+  // From exit() on nothing may run behind the program's back: what it would touch may be gone.
+  std::atexit([] { get().exiting = true; });
   // The program's threads may wait for a host function, or poll memory a kernel writes, without calling us.
   std::thread([this] {
     uint64_t seen = 0;
@@ -190,6 +142,8 @@ void Driver::startIdleRunner() {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       std::lock_guard<std::mutex> lock(mutex);
       auto now = std::chrono::steady_clock::now();
+      if (exiting)
+        return;
       if (callCount != seen || scheduler.idle() || !options.idleMs) {
         seen = callCount;
         since = now;
@@ -534,13 +488,13 @@ void Driver::execute(Operation &operation) {
       hostWatch.refreshSnapshots();
     }
   } else {
-    bool watching = !hostWatch.empty();
-    if (watching) {
-      hostWatch.suspend();
+    bool suspends = !hostWatch.empty() && operation.action->touchesAnything();
+    if (!hostWatch.empty())
       hostWatch.check(operation.moment);
-    }
+    if (suspends)
+      hostWatch.suspend();
     operation.action->run(operation);
-    if (watching)
+    if (suspends)
       hostWatch.resume();
   }
   operation.endSeconds = operation.startSeconds + operation.modelSeconds;

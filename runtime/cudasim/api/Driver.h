@@ -15,7 +15,7 @@
 #include "runtime/cudasim/stream/Operation.h"
 #include "runtime/cudasim/stream/Scheduler.h"
 
-#include <condition_variable>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -258,8 +258,8 @@ public:
 
 private:
   std::set<std::string> reportedPairs;
-  std::condition_variable idleWake;
   bool idleRunning = false;
+  std::atomic<bool> exiting{false};
   uint64_t callCount = 0;
   friend class Call;
   VectorClock clockFor(Stream &stream, std::vector<OperationRef> &dependencies);

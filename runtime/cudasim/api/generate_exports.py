@@ -120,7 +120,8 @@ def main():
            '#include "runtime/cudasim/api/CudaHeader.h"',
            '#include "runtime/cudasim/api/Exports.h"', "",
            "using graphc::cudasim::PerThreadDefaultStream;",
-           "using graphc::cudasim::answerNotSupported;", 'extern "C" {', ""]
+           "using graphc::cudasim::answerNotSupported;", 'extern "C" {',
+           "CUresult cuProfilerStart(void);", "CUresult cuProfilerStop(void);", ""]
     for name, parameters in functions:
         base, generation, suffix = split_name(name)
         plain = name[: -len(suffix)] if suffix else name
@@ -137,6 +138,8 @@ def main():
         base, generation, suffix = split_name(name)
         rows.append((base, versions[name], bool(suffix), name))
     # The header renames cuGraphInstantiate to the WithFlags form, which CUDA 12 made the meaning of the plain name.
+    # cudaProfiler.h's two calls, which the simulator accepts and ignores.
+    rows += [("cuProfilerStart", 4000, False, "cuProfilerStart"), ("cuProfilerStop", 4000, False, "cuProfilerStop")]
     rows.append(("cuGraphInstantiate", 12000, False, "cuGraphInstantiateWithFlags"))
     for base, version, perThread, name in sorted(rows):
         out.append(f'    {{"{base}", {version}, {"true" if perThread else "false"}, "{name}", '

@@ -142,9 +142,17 @@ void HostWatch::applyProtection(uint64_t lo, uint64_t hi) {
     return;
   uint64_t first = lo & ~(pageBytes - 1), last = std::min(end, (hi + pageBytes - 1) & ~(pageBytes - 1));
   // Between two neighbouring edges of guarded page ranges the protection is one and the same.
+  struct Guard {
+    uint64_t lo, hi;
+    int protection;
+  };
+  std::vector<Guard> guards;
   std::vector<uint64_t> edges{first, last};
   for (const Watch &watch : watches) {
+    if (watch.hi <= first || watch.lo >= last || suspended || watch.reported || watch.paused)
+      continue;
     auto [guardLo, guardHi] = guardedPages(watch, end);
+    guards.push_back({guardLo, guardHi, watch.deviceReads ? PROT_READ : PROT_NONE});
     for (uint64_t edge : {guardLo, guardHi})
       if (edge > first && edge < last)
         edges.push_back(edge);
@@ -154,20 +162,36 @@ void HostWatch::applyProtection(uint64_t lo, uint64_t hi) {
     if (edges[i] == edges[i + 1])
       continue;
     int protection = PROT_READ | PROT_WRITE;
-    for (const Watch &watch : watches) {
-      auto [guardLo, guardHi] = guardedPages(watch, end);
-      if (guardLo <= edges[i] && guardHi >= edges[i + 1] && suspended == 0 && !watch.reported && !watch.paused)
-        protection &= watch.deviceReads ? PROT_READ : PROT_NONE;
-    }
+    for (const Guard &guard : guards)
+      if (guard.lo <= edges[i] && guard.hi >= edges[i + 1])
+        protection &= guard.protection;
     mprotect(reinterpret_cast<void *>(edges[i]), edges[i + 1] - edges[i], protection);
   }
+}
+
+void HostWatch::open(uint64_t lo, uint64_t hi) {
+  auto it = owned.upper_bound(lo);
+  if (it == owned.begin())
+    return;
+  --it;
+  uint64_t end = it->first + it->second, first = lo & ~(pageBytes - 1);
+  if (lo < end)
+    mprotect(reinterpret_cast<void *>(first), std::min(end, (hi + pageBytes - 1) & ~(pageBytes - 1)) - first,
+             PROT_READ | PROT_WRITE);
+}
+
+void HostWatch::close(uint64_t lo, uint64_t hi) {
+  if (!watches.empty())
+    applyProtection(lo, hi);
 }
 
 void HostWatch::takeSnapshot(Watch &watch) {
   watch.snapshot.clear();
   for (auto [lo, hi] : watch.snapshotRanges) {
+    open(lo, hi); // another watch may guard these bytes
     auto *bytes = reinterpret_cast<const std::byte *>(lo);
     watch.snapshot.insert(watch.snapshot.end(), bytes, bytes + (hi - lo));
+    close(lo, hi);
   }
 }
 
@@ -195,9 +219,7 @@ void HostWatch::arm(Moment moment, const VectorClock &clock, const std::shared_p
       if (guardedHi < hi)
         watch.snapshotRanges.push_back({guardedHi, hi});
     }
-    suspend();
     takeSnapshot(watch);
-    resume();
   }
   watches.push_back(std::move(watch));
   if (own)
@@ -207,6 +229,7 @@ void HostWatch::arm(Moment moment, const VectorClock &clock, const std::shared_p
 void HostWatch::compare(Watch &watch) {
   size_t at = 0;
   for (auto [lo, hi] : watch.snapshotRanges) {
+    open(lo, hi);
     const auto *now = reinterpret_cast<const std::byte *>(lo);
     for (uint64_t i = 0; i < hi - lo && !watch.reported; ++i)
       if (now[i] != watch.snapshot[at + i]) {
@@ -214,15 +237,14 @@ void HostWatch::compare(Watch &watch) {
         watch.reported = true;
       }
     at += hi - lo;
+    close(lo, hi);
   }
 }
 
 void HostWatch::check(Moment moment) {
-  suspend();
   for (Watch &watch : watches)
     if (watch.deviceReads && watch.moment.slot == moment.slot && watch.moment.time == moment.time)
       compare(watch);
-  resume();
 }
 
 void HostWatch::release(const VectorClock &clock) {
@@ -235,7 +257,6 @@ void HostWatch::release(const VectorClock &clock) {
     any |= clock.covers(watch.moment);
   if (!any)
     return;
-  suspend();
   for (size_t i = 0; i < watches.size();) {
     if (!clock.covers(watches[i].moment)) {
       ++i;
@@ -244,9 +265,8 @@ void HostWatch::release(const VectorClock &clock) {
     if (watches[i].deviceReads)
       compare(watches[i]);
     opened.push_back({watches[i].lo, watches[i].hi});
-    watches.erase(watches.begin() + i);
+    watches.erase(watches.begin() + long(i));
   }
-  resume();
   for (auto [lo, hi] : opened)
     applyProtection(lo, hi);
 }
@@ -258,11 +278,9 @@ void HostWatch::deviceWrote(uint64_t lo, uint64_t hi) {
 }
 
 void HostWatch::refreshSnapshots() {
-  suspend();
   for (Watch &watch : watches)
     if (watch.deviceReads && !watch.snapshotRanges.empty())
       takeSnapshot(watch);
-  resume();
 }
 
 void HostWatch::pauseAfter(Moment moment) {
@@ -287,11 +305,9 @@ void HostWatch::resumePaused() {
 }
 
 void HostWatch::compareAll() {
-  suspend();
   for (Watch &watch : watches)
     if (watch.deviceReads)
       compare(watch);
-  resume();
 }
 
 void HostWatch::drainFaults() {
@@ -320,15 +336,15 @@ std::vector<HostWatch::Touch> HostWatch::collect() {
 }
 
 void HostWatch::suspend() {
-  if (suspended++ == 0)
-    for (const Watch &watch : watches)
-      applyProtection(watch.lo, watch.hi);
+  suspended = true;
+  for (const Watch &watch : watches)
+    open(watch.lo, watch.hi);
 }
 
 void HostWatch::resume() {
-  if (--suspended == 0)
-    for (const Watch &watch : watches)
-      applyProtection(watch.lo, watch.hi);
+  suspended = false;
+  for (const Watch &watch : watches)
+    applyProtection(watch.lo, watch.hi);
 }
 
 void HostWatch::clear() {

@@ -54,9 +54,11 @@ public:
   /// Touches since the last call.
   std::vector<Touch> collect();
 
-  /// The simulator itself must reach all memory while it runs a kernel or a copy.
+  /// The simulator itself must reach all memory while it runs a kernel, and a copy its own range.
   void suspend();
   void resume();
+  void open(uint64_t lo, uint64_t hi);
+  void close(uint64_t lo, uint64_t hi);
 
   /// Forgets everything (reset).
   void clear();
@@ -73,7 +75,7 @@ private:
     bool reported = false, paused = false;
   };
   bool enabled = true;
-  int suspended = 0;
+  bool suspended = false;
   std::map<uint64_t, uint64_t> owned; ///< base → bytes, rounded up to pages
   std::vector<Watch> watches;
   std::vector<Touch> touches;

@@ -26,6 +26,8 @@ public:
   virtual void run(Operation &operation) = 0;
   /// A wait on a memory value is the only thing that can be unready once its dependencies are done.
   virtual bool ready() const { return true; }
+  /// Whether it may touch host memory that it cannot name beforehand (kernels).
+  virtual bool touchesAnything() const { return false; }
   /// Called once when it is queued (not when it is captured): arms the watches on host memory.
   virtual void queued(Operation &) {}
   /// Host functions run with the driver unlocked: they may block on other threads of the program.

@@ -422,6 +422,81 @@ TEST_P(StreamOrder, TheSameSeedGivesTheSameReports) {
   EXPECT_EQ(program(), program());
 }
 
+// ------------------------------------------------------------------------------------------------ mutation
+
+/// A double-buffered pipeline over three streams with all the waits it needs, numbered. Leaving out any one of them is
+/// reported; with all of them it is clean and right.
+class Pipeline : public Simulator {
+protected:
+  int leftOut = -1;
+  int next = 0;
+  bool keep() { return next++ != leftOut; }
+
+  void run() {
+    next = 0;
+    CUdeviceptr input[2] = {alloc(n), alloc(n)}, output[2] = {alloc(n), alloc(n)};
+    int *in[2] = {pinned(n), pinned(n)}, *out = pinned(n);
+    CUstream upload = stream(), compute = stream(), download = stream();
+    CUevent uploaded = event(), computed = event(), downloaded = event(), consumed = event();
+    for (int round = 0; round < 2; ++round) {
+      // The second round uses the same buffers of half 0, so each of its steps waits for the first round's user.
+      if (round == 0)
+        ++next; // number 0 is no wait
+      if (round == 1 && keep()) // the staging buffer is free again
+        CU(cuEventSynchronize)(uploaded);
+      std::fill(in[0], in[0] + n, round + 1);
+      if (round == 1 && keep()) // the upload may overwrite what the first kernel has read
+        CU(cuStreamWaitEvent)(upload, consumed, 0);
+      CU(cuMemcpyHtoDAsync_v2)(input[0], in[0], n * 4, upload);
+      CU(cuEventRecord)(uploaded, upload);
+      if (keep()) // the kernel reads what was uploaded
+        CU(cuStreamWaitEvent)(compute, uploaded, 0);
+      if (round == 1 && keep()) // the kernel may overwrite what was downloaded
+        CU(cuStreamWaitEvent)(compute, downloaded, 0);
+      launch("copy", compute, n, output[0], input[0], n);
+      CU(cuEventRecord)(consumed, compute);
+      launch("add_one", compute, n, output[0], n);
+      CU(cuEventRecord)(computed, compute);
+      if (round == 0) {
+        CU(cuStreamWaitEvent)(download, computed, 0);
+        CU(cuMemcpyDtoHAsync_v2)(out, output[0], n * 4, download);
+        CU(cuEventRecord)(downloaded, download);
+      } else {
+        if (keep()) // the download follows the kernel
+          CU(cuStreamWaitEvent)(download, computed, 0);
+        CU(cuMemcpyDtoHAsync_v2)(out, output[0], n * 4, download);
+      }
+    }
+    if (keep()) // the program reads what was downloaded
+      CU(cuStreamSynchronize)(download);
+    sum = std::accumulate(out, out + n, 0);
+    status = CU(cuCtxSynchronize)();
+  }
+  int sum = 0;
+  CUresult status = CUDA_SUCCESS;
+};
+
+TEST_F(Pipeline, EachOmittedWaitIsReported) {
+  for (const char *schedule : {"lazy", "random", "adversarial"})
+    for (int seed = 0; seed < 5; ++seed) {
+      std::string options = "schedule=" + std::string(schedule) + ",seed=" + std::to_string(seed);
+      begin(options);
+      leftOut = -1;
+      run();
+      EXPECT_CU(CUDA_SUCCESS, status);
+      EXPECT_EQ(errors(), 0u) << options << "\n" << allReports();
+      EXPECT_EQ(sum, 3 * n);
+      int total = next;
+      for (int wait = 1; wait < total; ++wait) {
+        begin(options);
+        leftOut = wait;
+        run();
+        EXPECT_GE(errors("stream-race") + errors("host-race"), 1u) << options << ", without wait " << wait;
+        EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, status);
+      }
+    }
+}
+
 class StreamTiming : public Simulator {};
 
 TEST_F(StreamTiming, EventsMeasure) {
