@@ -56,9 +56,10 @@ char *stackEnd() {
 
 } // namespace
 
-__attribute__((noinline)) CallSite captureSite() {
+CallSite captureSite() {
   static thread_local Remembered memory[32];
-  auto *here = static_cast<char *>(__builtin_frame_address(0));
+  // The frame of the entry point: the program's return addresses lie above it, our own copies of them below.
+  char *here = threadState().entryFrame;
   void *caller = threadState().caller;
   Remembered &slot = memory[(reinterpret_cast<uintptr_t>(caller) >> 2 ^ reinterpret_cast<uintptr_t>(here) >> 4) % 32];
   if (slot.holds(caller, here))

@@ -37,6 +37,7 @@ Call::Call(const char *name, void *caller) : driver(Driver::get()), name(name) {
     driver.mutex.lock();
     if (!state.perThreadDefault)
       state.caller = caller;
+    state.entryFrame = reinterpret_cast<char *>(this);
     ++driver.callCount;
   }
 }

@@ -274,7 +274,8 @@ struct ThreadState {
   unsigned depth = 0;              ///< nested entry points
   bool inCallback = false;
   bool perThreadDefault = false;
-  void *caller = nullptr;
+  void *caller = nullptr;          ///< of the outermost entry point
+  char *entryFrame = nullptr;      ///< an address in that entry point's frame
   CUstreamCaptureMode captureMode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 };
 ThreadState &threadState();
