@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <cstdlib>
 #include <sys/mman.h>
 
 namespace graphc::cudasim {
@@ -48,8 +49,11 @@ void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi) {
     uint64_t pages = (hi - range.base + 4095) >> 12;
     range.words = pages * 64;
     range.mapped = range.words * 8 * 3 + pages;
+    // Mapping is lazy, which large allocations need, but costs microseconds a launch, which small ones need not pay.
     auto *memory = static_cast<char *>(
-        mmap(nullptr, range.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+        range.mapped <= TouchedRange::heapBytes
+            ? calloc(1, range.mapped)
+            : mmap(nullptr, range.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     range.read = reinterpret_cast<uint64_t *>(memory);
     range.written = range.read + range.words;
     range.atomics = range.written + range.words;

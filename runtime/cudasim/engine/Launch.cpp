@@ -11,6 +11,7 @@
 #include <numeric>
 #include <thread>
 
+#include <cstdlib>
 #include <sys/mman.h>
 
 namespace graphc::cudasim {
@@ -79,7 +80,9 @@ uint32_t residentBlocks(const FunctionInfo &function, const DeviceModel &model, 
 
 Worker::~Worker() {
   for (auto &[lo, range] : touched)
-    if (range.read)
+    if (range.mapped <= TouchedRange::heapBytes)
+      free(range.read);
+    else
       munmap(range.read, range.mapped);
 }
 

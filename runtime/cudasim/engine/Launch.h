@@ -58,6 +58,7 @@ struct TouchedRange {
   uint64_t *read = nullptr, *written = nullptr, *atomics = nullptr;
   uint8_t *pages = nullptr;
   size_t mapped = 0;
+  static constexpr size_t heapBytes = 100 * 1024; ///< up to here `mapped` bytes come from the heap
 };
 
 struct Worker {
