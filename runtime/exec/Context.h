@@ -18,6 +18,7 @@ public:
   const MemoryUse &measured() const { return measured_; }
   /// What the library chose for library call `library` of the list.
   std::string implementation(int library) const;
+  bool librarySlow(int library) const { return libraries_[library].kernel && libraries_[library].kernel->slow(); }
   /// Whether library call `library` reads its constant operand where the plan put it.
   bool libraryReads(int library, int operand) const {
     return !libraries_[library].kernel || libraries_[library].kernel->readsConstant(operand);

@@ -55,6 +55,7 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     // The context stays as the first call's.
     auto context = std::make_unique<Context>(*this, main);
     GRAPHC_RETURN_IF_ERROR(context->predict({}).status());
+    reportSlowLibraries(*context, main.steps);
     releaseUnusedPrepared(*context);
     freeContexts[0].store(context.release());
   }
@@ -461,6 +462,16 @@ Status Program::runPrepare() {
   if (!status.ok())
     return error(status.code(), "preparing the weights: ", status.message());
   return {};
+}
+
+void Program::reportSlowLibraries(const Context &context, const std::vector<Step> &steps) const {
+  for (const Step &step : steps) {
+    reportSlowLibraries(context, step.body);
+    reportSlowLibraries(context, step.otherwise);
+    if (step.kind == Action::Library && context.librarySlow(step.library))
+      log(LogLevel::Remark, text("'", step.command->name, "': the library has only its slow general implementation for this call (",
+                                 context.implementation(step.library), ")"));
+  }
 }
 
 /// Prepared constants that only fed a packing are not read again.

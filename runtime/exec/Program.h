@@ -96,6 +96,7 @@ public:
   mutable std::mutex overflowMutex;
   mutable std::vector<Context *> overflow;
   mutable std::atomic<int64_t> contextCount{0};
+  mutable std::atomic<int> activeCalls{0}; // calls in flight, counted only when there is a pool to share
 
   int concurrency() const { return options.pool ? options.pool->concurrency() : 1; }
   void log(LogLevel level, const std::string &message) const {
@@ -115,6 +116,7 @@ private:
   Status checkFixedOffsets() const;
   void buildSignature();
   Status runPrepare();
+  void reportSlowLibraries(const Context &context, const std::vector<Step> &steps) const;
   void releaseUnusedPrepared(const Context &context);
 
   std::vector<bool> lateExpr_;

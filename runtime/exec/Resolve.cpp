@@ -69,7 +69,8 @@ Status Context::checkInputs(std::span<const HostTensor> inputs) {
       return error(code, "input '", plan.inputs[i]->name, "': expected ", program_.signature.inputs[i].str(), ", got ",
                    dtypeName(inputs[i].dtype()), inputs[i].shape());
     };
-    if (!inputs[i].defined())
+    bool empty = inputs[i].shape().rank() > 0 && inputs[i].elements() == 0; // needs no bytes
+    if (!inputs[i].defined() && !empty)
       return error(Code::MissingInput, "input '", plan.inputs[i]->name, "' has no data; expected ", program_.signature.inputs[i].str());
     if (inputs[i].dtype() != info.dtype)
       return mismatch(Code::InputDType);
@@ -496,7 +497,10 @@ Status Context::bindParameters(std::span<const HostTensor> inputs, std::span<Hos
     return error(Code::OutputBinding, "the model has ", outputs_.size(), " outputs, but ", outputs.size(), " were asked for");
   outputTensors_ = outputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    static std::byte nothing[64];
     auto *address = static_cast<std::byte *>(const_cast<void *>(inputs[i].raw()));
+    if (!address)
+      address = nothing;
     if (address == inputs_[i] && addressesValid_)
       continue;
     inputs_[i] = address;

@@ -58,6 +58,23 @@ private:
   ThreadPool *pool_;
 };
 
+class ActiveCall {
+public:
+  explicit ActiveCall(std::atomic<int> *count) : count_(count) {
+    if (count_)
+      others_ = count_->fetch_add(1, std::memory_order_relaxed);
+  }
+  ~ActiveCall() {
+    if (count_)
+      count_->fetch_sub(1, std::memory_order_relaxed);
+  }
+  int others() const { return others_; }
+
+private:
+  std::atomic<int> *count_;
+  int others_ = 0;
+};
+
 /// Chunk `chunk` of [0, range), cut at multiples of `grain`.
 std::pair<int64_t, int64_t> chunkOf(int64_t range, int64_t grain, int chunks, int chunk) {
   int64_t grains = (range + grain - 1) / grain;
@@ -101,7 +118,10 @@ Status Context::run(std::span<const HostTensor> inputs, std::span<HostTensor> ou
     std::optional<cpu::SerialOpenMP> serial;
     if (!list_.libraries.empty())
       serial.emplace();
-    PoolEntry pool(shareable_ || program_.hasLate ? program_.options.pool.get() : nullptr);
+    // With as many calls in flight as there are cores, each is best left on its own.
+    ThreadPool *shared = shareable_ || program_.hasLate ? program_.options.pool.get() : nullptr;
+    ActiveCall active(shared ? &program_.activeCalls : nullptr);
+    PoolEntry pool(shared && active.others() + 1 < shared->concurrency() ? shared : nullptr);
     ownsPool_ = pool.entered();
     status = walk(list_.steps, options);
   }

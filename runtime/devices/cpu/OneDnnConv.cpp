@@ -40,7 +40,10 @@ std::vector<int64_t> minusOne(std::vector<int64_t> values) {
   return values;
 }
 
-bool isReference(const char *name) { return std::string_view(name).find("ref") != std::string_view::npos; }
+/// The reference loops, or im2col and gemm: what the library takes when no kernel of its own likes the layout.
+bool isFallback(std::string_view name) {
+  return name.find("ref") != std::string_view::npos || name.find("gemm") != std::string_view::npos;
+}
 
 struct Window {
   std::vector<int64_t> padsBegin, padsEnd;
@@ -73,11 +76,11 @@ void addConvolution(Kernel &kernel, const Builder &builder, const Problem &probl
   bool reordered = false;
   bool hasSum = std::any_of(problem.library->post_ops.begin(), problem.library->post_ops.end(),
                             [](const auto &op) { return op->kind == plan::PostOpKind::Sum; });
-  if (isReference(desc.impl_info_str()) && !hasSum) {
+  if (isFallback(desc.impl_info_str()) && !hasSum) {
     auto any = [](const View &view) { return Desc(view.dims, dataType(view.dtype), dnnl::memory::format_tag::any); };
     try {
       auto free = make(any(views[0]), Desc(weightsView.dims, dataType(weightsView.dtype), dnnl::memory::format_tag::any), any(views[3]));
-      if (!isReference(free.impl_info_str())) {
+      if (!isFallback(free.impl_info_str())) {
         desc = free;
         reordered = true;
       }

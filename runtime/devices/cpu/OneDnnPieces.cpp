@@ -50,7 +50,7 @@ void Kernel::addImplementation(const std::string &name) {
 void Kernel::append(const Unit &unit, const std::vector<View> &views, int axis, int64_t begin) {
   for (Operation operation : unit.operations) {
     for (Argument &argument : operation.arguments)
-      if (argument.operand >= 0)
+      if (argument.operand >= 0 && argument.operand != 1 && argument.operand != 2) // weights and bias stay where they are
         if (const View &view = views[argument.operand]; axis < view.rank() && view.dims[axis] != 1)
           argument.byteOffset += begin * view.strides[axis] * static_cast<int64_t>(sizeOf(view.dtype));
     addOperation(std::move(operation), unit.scratchBytes);

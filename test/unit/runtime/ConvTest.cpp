@@ -215,7 +215,8 @@ TEST(Convolution, OnePlanServesEveryBatch) {
     gp::LibraryT library;
     library.kind = gp::LibraryKind::Conv;
     library.pads_begin = library.pads_end = b.constants({1, 1});
-    for (int buffer : {x, weights, -1, y})
+    int bias = b.weight<float>("bias", {24}, randomFloats(24, 3));
+    for (int buffer : {x, weights, bias, y})
       library.operands.push_back(PlanBuilder::operand(buffer));
     library.post_ops.push_back(PlanBuilder::postOp(gp::PostOpKind::Relu));
     b.add("conv", std::move(library), {x, weights}, {y});

@@ -71,10 +71,12 @@ TEST(Dynamic, EmptyTensorsRun) {
   int x = b.input("x", DType::F32, {n}), y = b.output("y", DType::F32, {n});
   b.dispatch("scale", b.kernel("scale", scaleKernel), {x}, y, n, {two});
   auto executable = *b.load();
-  HostTensor input = *HostTensor::allocate(DType::F32, {0});
-  std::vector<HostTensor> outputs(1);
-  ASSERT_OK(executable->run({&input, 1}, outputs));
-  EXPECT_EQ(outputs[0].shape(), Shape({0}));
+  HostTensor input = *HostTensor::allocate(DType::F32, {0}), null = HostTensor::borrow(DType::F32, {0}, static_cast<float *>(nullptr));
+  for (HostTensor *x : {&input, &null}) {
+    std::vector<HostTensor> outputs(1);
+    ASSERT_OK(executable->run({x, 1}, outputs));
+    EXPECT_EQ(outputs[0].shape(), Shape({0}));
+  }
 }
 
 /// y = x[nonzero(x)] * 2, its size known during the call. `bounded`: whether the plan knows a bound for it.
