@@ -86,13 +86,13 @@ const Phase table[] = {
     {"simplify", "canonicalise, fold, share common expressions",
      [](OpPassManager &pm, const PhaseContext &) {
        pm.addPass(createWidenContractionsPass());
-       simplifyWith(pm);
+       pm.addPass(createSimplifyPass());
      },
      anything},
     {"layout", "channels last through convolution networks",
      [](OpPassManager &pm, const PhaseContext &) {
        pm.addPass(createLayoutPass());
-       simplifyWith(pm);
+       pm.addPass(createSimplifyPass());
      },
      anything},
     {"select", "library or generated kernel, for each contraction",
