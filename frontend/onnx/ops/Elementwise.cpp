@@ -24,6 +24,10 @@ bool evaluateKnown(Node &n, Type resultElement) {
       return false;
     joined = *next;
   }
+  // A model may feed any types to an operator; what is not one type is reported by the op that is built.
+  for (size_t i = n.op() == "Where" ? 1 : 0; i + 1 < args.size(); ++i)
+    if (n.element(i) != n.element(i + 1))
+      return false;
   auto type = graph::tensorType(joined, resultElement);
   if (args.empty() || !type.hasStaticShape() || type.getNumElements() > kMaxKnown)
     return false;
@@ -226,6 +230,8 @@ void importDropout(Node &n) {
 }
 
 void importMod(Node &n) {
+  if (n.inputCount() != 2)
+    fail(Code::ModelMalformed, "has ", n.inputCount(), " inputs, expected 2");
   bool fmod = n.i("fmod", 0) != 0;
   if (!fmod && evaluateKnown(n, n.element(0)))
     return;
@@ -255,6 +261,8 @@ void importGelu(Node &n) {
   n.out(n.apply<graph::GeluOp>({n.x(0)}, attrs));
 }
 void importWhere(Node &n) {
+  if (n.inputCount() != 3)
+    fail(Code::ModelMalformed, "has ", n.inputCount(), " inputs, expected 3");
   if (evaluateKnown(n, n.element(1)))
     return;
   n.out(n.select(n.x(0), n.x(1), n.x(2)));
