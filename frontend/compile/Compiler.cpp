@@ -1,5 +1,6 @@
 #include "frontend/compile/Compiler.h"
 #include "codegen/cpu/CpuCodegen.h"
+#include "frontend/compile/LinkObjects.h"
 #include "frontend/compile/Phases.h"
 #include "frontend/compile/PlanWriter.h"
 #include "frontend/onnx/Import.h"
@@ -280,6 +281,7 @@ private:
     if (auto missing = context_.target.missingOnHost())
       return error(Code::DeviceUnavailable, "this machine cannot run level ", context_.target.name().str(), ": ", *missing);
 
+    GRAPHC_RETURN_IF_ERROR(linkObjects(*kernels));
     LoadOptions load;
     auto jit = codegen::cpu::JitKernels::create();
     if (!jit)
@@ -315,15 +317,48 @@ private:
       pool.threads = threads;
       load.pool = std::make_shared<SpinPool>(pool);
     }
-    load.log = [this](LogLevel level, const std::string &text) {
-      result.model.remarks.push_back(
-          {level == LogLevel::Warning ? CompileDiagnostic::Warning : CompileDiagnostic::Remark, Code::Ok, text});
+    // The executable outlives this compilation; what it says later goes nowhere.
+    auto said = std::make_shared<std::pair<std::mutex, std::vector<CompileDiagnostic>>>();
+    load.log = [said](LogLevel level, const std::string &text) {
+      std::lock_guard lock(said->first);
+      said->second.push_back({level == LogLevel::Warning ? CompileDiagnostic::Warning : CompileDiagnostic::Remark, Code::Ok, text});
     };
     auto executable = Executable::load(std::move(*plan), std::move(load));
+    {
+      std::lock_guard lock(said->first);
+      llvm::append_range(result.model.remarks, said->second);
+    }
     if (!executable.ok())
       return executable.status();
     result.model.executable = *executable;
     result.model.times.push_back({"load", watch.ms()});
+    return Status();
+  }
+
+  /// The kernels once more for each level of an artifact; the plan is the same for all.
+  Status linkObjects(const std::vector<codegen::cpu::CompiledKernel> &own) {
+    for (const std::string &name : options.objectLevels) {
+      auto target = codegen::cpu::CpuTarget::parse(name);
+      if (!target)
+        return error(Code::InvalidOption, "--targets: \"", name, "\" is not one of v3, v4, v4-bf16, v4-amx, host");
+      std::vector<std::string> objects;
+      auto take = [&](const std::vector<codegen::cpu::CompiledKernel> &kernels) {
+        for (const auto &kernel : kernels)
+          objects.push_back(kernel.object);
+      };
+      if (target->level == context_.target.level) {
+        take(own);
+      } else {
+        codegen::cpu::CompileOptions codegenOptions;
+        codegenOptions.threads = threads;
+        auto kernels = codegen::cpu::compileKernels(*module, *target, codegenOptions);
+        if (failed(kernels))
+          return firstError(Code::Internal, "code generation for level " + name + " failed");
+        take(*kernels);
+      }
+      GRAPHC_ASSIGN_OR_RETURN(std::vector<std::byte> linked, linkSharedObject(objects));
+      result.model.objects.push_back({target->name().str(), std::move(linked)});
+    }
     return Status();
   }
 

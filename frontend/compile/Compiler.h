@@ -27,6 +27,8 @@ struct CompileOptions {
   bool keepKernelText = false; // fill KernelText
   bool keepPhaseText = false;  // fill CompiledModel::phases
   bool remarks = false;        // fill CompiledModel::remarks
+  /// Levels whose kernels an artifact shall hold: fills CompiledModel::objects.
+  std::vector<std::string> objectLevels;
 };
 
 /// A problem or a warning of the compiler, ready to print.
@@ -46,11 +48,18 @@ struct PhaseTime {
   double ms = 0;
 };
 
+/// Every kernel of the plan for one CPU level, as a shared object's bytes.
+struct LevelObject {
+  std::string level;
+  std::vector<std::byte> sharedObject;
+};
+
 struct CompiledModel {
   /// Null when compilation stopped at `toPhase`.
   std::shared_ptr<const Executable> executable;
   std::vector<PhaseTime> times; // phases, then "codegen", "link", "load"
   std::vector<KernelText> kernels;
+  std::vector<LevelObject> objects;
   std::vector<std::pair<std::string, std::string>> phases; // name, IR
   std::vector<CompileDiagnostic> remarks;
   std::string cpuLevel;

@@ -1,8 +1,12 @@
 #include "tools/graphc/Model.h"
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/base/Text.h"
+#include "runtime/devices/cpu/CpuLevel.h"
+#include "runtime/devices/cpu/ThreadPool.h"
 
 #include <charconv>
+#include <chrono>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -36,11 +40,41 @@ void printWarnings(const CompileResult &result) {
 
 Status checkSuffix(const std::string &model) {
   std::string suffix = std::filesystem::path(model).extension().string();
-  if (suffix == ".onnx" || suffix == ".mlir")
+  if (suffix == ".onnx" || suffix == ".mlir" || suffix == ".gcx")
     return {};
-  if (suffix == ".gcx")
-    return error(Code::InvalidOption, "'", model, "': this build does not load .gcx artifacts; give the .onnx or .mlir they were made from");
-  return error(Code::ModelUnreadable, "'", model, "': the kind of model is told by its name, which must end in .onnx or .mlir");
+  return error(Code::ModelUnreadable, "'", model, "': the kind of model is told by its name, which must end in .onnx, .mlir or .gcx");
+}
+
+/// Options that ask something of the compiler have no use with an artifact, which was compiled before.
+Status checkArtifactOptions(const ModelOptions &options) {
+  for (auto [name, given] : {std::pair("--shape", !options.shapes.empty()), {"--dump-phases", !options.dumpPhases.empty()},
+                             {"--from-phase", !options.fromPhase.empty()}, {"--to-phase", !options.toPhase.empty()},
+                             {"--print-ir-after", !options.printIrAfter.empty()}})
+    if (given)
+      return error(Code::InvalidOption, name, ": '", options.model, "' is compiled already; give the .onnx or .mlir it was made from");
+  return {};
+}
+
+Result<CompiledModel> loadCompiled(const ModelOptions &options) {
+  GRAPHC_RETURN_IF_ERROR(checkArtifactOptions(options));
+  auto start = std::chrono::steady_clock::now();
+  ArtifactOptions artifact;
+  if (options.threads > 1) {
+    SpinPoolOptions pool;
+    pool.threads = options.threads;
+    artifact.pool = std::make_shared<SpinPool>(pool);
+  }
+  if (options.cpuLevel != "host")
+    artifact.level = cpu::levelFromName(options.cpuLevel);
+  artifact.log = [](LogLevel level, const std::string &message) {
+    if (level == LogLevel::Warning)
+      std::cerr << "graphc: warning: " << message << "\n";
+  };
+  CompiledModel model;
+  GRAPHC_ASSIGN_OR_RETURN(model.executable, loadArtifact(options.model, artifact));
+  model.cpuLevel = options.cpuLevel;
+  model.times.push_back({"load", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()});
+  return model;
 }
 
 /// Compiles; when sizes depend on inputs' values, again with the values at hand.
@@ -91,10 +125,14 @@ CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base
 
 Result<Model> Model::load(const ModelOptions &options, const ValueProvider &values, CompileOptions base) {
   GRAPHC_RETURN_IF_ERROR(checkSuffix(options.model));
-  CompileOptions compileOptions = compileOptionsOf(options, std::move(base));
   Model model;
-  GRAPHC_ASSIGN_OR_RETURN(model.compiled, compile(options.model, compileOptions, values));
-  model.constantInputs = std::move(compileOptions.constantInputs);
+  if (options.model.ends_with(".gcx")) {
+    GRAPHC_ASSIGN_OR_RETURN(model.compiled, loadCompiled(options));
+  } else {
+    CompileOptions compileOptions = compileOptionsOf(options, std::move(base));
+    GRAPHC_ASSIGN_OR_RETURN(model.compiled, compile(options.model, compileOptions, values));
+    model.constantInputs = std::move(compileOptions.constantInputs);
+  }
   if (options.timing)
     printTimes(model.compiled);
   if (model.compiled.executable) {

@@ -40,6 +40,8 @@ Action declareRun(CLI::App &app);
 Action declareInspect(CLI::App &app);
 Action declareBench(CLI::App &app);
 Action declareVerify(CLI::App &app);
+Action declareCompile(CLI::App &app);
+Action declareCache(CLI::App &app);
 Action declareDevices(CLI::App &app);
 Action declareDoctor(CLI::App &app);
 

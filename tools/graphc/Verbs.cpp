@@ -10,6 +10,11 @@ std::span<const Verb> verbs() {
        "  graphc run resnet50.onnx --test-data test_data_set_0 --tol network\n"
        "  graphc run net.onnx --input x=photo.npy --output logits.npy --threads 2",
        declareRun},
+      {"compile", "write a .gcx artifact: plan, kernels, weights in one file",
+       "  graphc compile net.onnx -o net.gcx\n"
+       "  graphc compile net.onnx -o net.gcx --targets v3,v4,v4-amx\n"
+       "  graphc run net.gcx --random",
+       declareCompile},
       {"inspect", "show what a model becomes: summary, phases, plan, kernels, picture",
        "  graphc inspect net.onnx\n"
        "  graphc inspect net.onnx --phase fuse\n"
@@ -24,14 +29,13 @@ std::span<const Verb> verbs() {
        "  graphc verify net.onnx --random\n"
        "  graphc verify net.onnx --test-data test_data_set_0",
        declareVerify},
+      {"cache", "list and clear what was compiled before", "  graphc cache ls\n  graphc cache clear --cache DIR", declareCache},
       {"devices", "list the devices of this machine and why one is not available", "  graphc devices\n  graphc devices --json", declareDevices},
       {"doctor", "check drivers, libraries, CPU features and folders, and say what to install", "  graphc doctor", declareDoctor},
-      {"compile", "write a .gcx artifact", "", nullptr, "this build compiles in memory: use graphc run or graphc bench"},
       {"explain", "list kernels, their source ops and why neighbours were not fused", "", nullptr, "use graphc inspect --remarks"},
       {"profile", "time each kernel of a run", "", nullptr, "use graphc bench for whole runs"},
       {"plan", "predict memory and price the remedies", "", nullptr, "use graphc inspect --plan for the predicted peak"},
       {"reduce", "shrink a failing .mlir", "", nullptr, "use graphc-reduce"},
-      {"cache", "list, explain and clear cached compilations", "", nullptr, "--cache DIR names the folder; remove its files to clear it"},
   };
   return table;
 }

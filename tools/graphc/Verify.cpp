@@ -27,6 +27,8 @@ void showProgress(const std::string &what) {
 
 Result<int> verify(Options &options) {
   GRAPHC_RETURN_IF_ERROR(options.model.check());
+  if (options.model.model.ends_with(".gcx"))
+    return error(Code::InvalidOption, "'", options.model.model, "': an artifact does not hold the graph it was made from; verify the .onnx or .mlir");
   ExpectedOptions tolerance;
   tolerance.tol = options.tol.empty() ? "network" : options.tol;
   VerifyOptions verifying;
