@@ -72,8 +72,22 @@ Outcome ofStatus(const Status &status) {
   return {unsupported ? Verdict::Unsupported : Verdict::Fail, status.str()};
 }
 
+/// Old archives store bf16 tensors as their bits in u16.
+void reinterpretBf16(Result<std::vector<HostTensor>> &tensors, std::span<const Port> ports) {
+  if (!tensors.ok())
+    return;
+  for (size_t i = 0; i < std::min(tensors->size(), ports.size()); ++i)
+    if (HostTensor &tensor = (*tensors)[i]; ports[i].dtype == DType::BF16 && tensor.dtype() == DType::U16) {
+      auto copy = HostTensor::borrow(DType::BF16, tensor.shape(), tensor.raw()).clone();
+      if (copy.ok())
+        tensor = *std::move(copy);
+    }
+}
+
 Outcome runDataSet(Model &model, const fs::path &folder) {
   auto inputs = readNumbered(folder, "input"), expected = readNumbered(folder, "output");
+  reinterpretBf16(inputs, model.inputs());
+  reinterpretBf16(expected, model.outputs());
   if (!inputs.ok())
     return {Verdict::Unsupported, inputs.status().str()};
   if (!expected.ok())
@@ -94,7 +108,15 @@ Outcome runTest(const Test &test) {
   options.model = (test.folder / "model.onnx").string();
   options.threads = 1;
   options.cache = "off";
-  auto model = Model::load(options);
+  // Sizes may depend on the values of inputs: those of the first data set.
+  ValueProvider values = [&](std::span<const std::string>, size_t index) -> Result<std::optional<HostTensor>> {
+    fs::path file = test.folder / "test_data_set_0" / text("input_", index, ".pb");
+    if (!fs::exists(file))
+      return std::optional<HostTensor>();
+    GRAPHC_ASSIGN_OR_RETURN(HostTensor tensor, readTensorProto(file.string()));
+    return std::optional(std::move(tensor));
+  };
+  auto model = Model::load(options, values);
   if (!model.ok())
     return ofStatus(model.status());
   int sets = 0;
