@@ -6,7 +6,7 @@
 #   %repo      the repository's root
 #   %exits N   runs the rest of the line and fails unless it exits with exactly N
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
-# Features for REQUIRES: shared, light-networks, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
+# Features for REQUIRES: shared, light-networks, magika, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
 import os
 import pathlib
 
@@ -40,6 +40,11 @@ light = os.path.join(config.graphc_build_dir, "onnx-backend-tests", "light")
 config.substitutions.append(("%light", light))
 if os.path.isdir(light):
     config.available_features.add("light-networks")
+# The main job's model, fetched by run-main and run-tests.
+magika = sorted(pathlib.Path(config.graphc_build_dir).glob("magika/magika/models/*/model.onnx"))
+config.substitutions.append(("%magika", str(magika[-1].parent) if magika else "(no magika)"))
+if magika:
+    config.available_features.add("magika")
 if config.has_cudasim:
     config.available_features.add("cudasim")
 cpuinfo = pathlib.Path("/proc/cpuinfo")
