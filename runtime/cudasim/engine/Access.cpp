@@ -211,16 +211,13 @@ uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uin
 uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]) {
   if (mem.access == AccessKind::LdMatrix || mem.access == AccessKind::StMatrix)
     mask &= mem.vector == 4 ? ~0u : mem.vector == 2 ? 0xFFFFu : 0xFFu;
-  if (mem.noAddress) {
-    std::fill(addresses, addresses + 32, uint64_t(mem.offset));
-  } else if (mem.wideAddress) {
-    auto *base = reinterpret_cast<const uint64_t *>(warp.at(mem.address));
-    for (int i = 0; i < 32; ++i)
-      addresses[i] = base[i] + uint64_t(mem.offset);
-  } else {
-    auto *base = reinterpret_cast<const uint32_t *>(warp.at(mem.address));
-    for (int i = 0; i < 32; ++i)
-      addresses[i] = uint32_t(base[i] + uint32_t(mem.offset));
+  for (int i = 0; i < 32; ++i) {
+    if (mem.noAddress)
+      addresses[i] = uint64_t(mem.offset);
+    else if (mem.wideAddress)
+      addresses[i] = reinterpret_cast<const uint64_t *>(warp.at(mem.address))[i] + uint64_t(mem.offset);
+    else
+      addresses[i] = uint32_t(reinterpret_cast<const uint32_t *>(warp.at(mem.address))[i] + uint32_t(mem.offset));
   }
   return mask;
 }

@@ -93,7 +93,7 @@ struct LaunchState {
   uint32_t warpsPerBlock = 0, residentLimit = 1;
   uint64_t totalBlocks = 0, seedMultiplier = 1, seedOffset = 0;
   std::atomic<uint64_t> nextBlock{0}, finishedBlocks{0}, progress{0}, steps{0}, clock{0};
-  std::atomic<bool> stop{false}, partialExitNoted{false};
+  std::atomic<bool> stop{false};
   std::mutex mutex;                   ///< findings, printf
   bool instrumented = false;
   uint32_t instrumentedClasses = 0; ///< a bit per Class that instrumentation looks at

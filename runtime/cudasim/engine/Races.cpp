@@ -112,7 +112,6 @@ struct RaceChecker::State {
     known[warp] = least;
   }
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
-  std::unordered_map<uint64_t, SyncVariable> blockSync; ///< global locations, block-scope releases
   uint32_t serial = 0;
 
   bool orderedLocal(uint32_t warp, uint32_t lane, uint32_t thread, uint32_t at) const {
@@ -527,18 +526,14 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
         continue;
       if (!(address >= bounds.lo && address + bytes <= bounds.hi) && !launch.memory->accessible(address).hi)
         continue;
-      // Block-scope operations synchronise within their block only.
       if (strong && isRead) {
-        auto own = s.blockSync.find(address);
-        if (own != s.blockSync.end())
-          s.acquire(w, own->second);
-        auto it = mem.scope >= 2 ? s.global->sync.find(address) : s.global->sync.end();
+        auto it = s.global->sync.find(address);
         if (it != s.global->sync.end())
           s.acquire(w, it->second);
       }
       globalAccess(lane, address, isRead, isWrite);
       if (strong && isWrite && (!strict || s.fenced[w] || mem.release))
-        s.release(w, mem.scope >= 2 ? s.global->sync[address] : s.blockSync[address]);
+        s.release(w, s.global->sync[address]);
     }
   }
   if (mem.access == AccessKind::AsyncCopy && s.checkGlobal) {
