@@ -17,8 +17,8 @@ std::unique_ptr<mlir::Pass> createSimplifyPass();
 /// Whether the target multiplies this contraction in its own element type.
 using ComputesNatively = std::function<bool(graph::Contraction)>;
 
-/// `graphc-widen-contractions`: f16 and bf16 contractions compute in f32 and round once, after their epilogue.
-/// Contractions that the target computes natively stay.
+/// `graphc-widen-contractions`: f16 and bf16 contractions, and what is computed from them, are in f32 and rounded where the
+/// value is stored. Contractions that the target computes natively stay.
 std::unique_ptr<mlir::Pass> createWidenContractionsPass(ComputesNatively computesNatively = nullptr);
 
 void registerSimplifyPasses();
