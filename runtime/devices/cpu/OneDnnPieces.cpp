@@ -103,11 +103,12 @@ dnnl::memory::data_type dataType(DType type) {
 Desc describe(const View &view) {
   if (view.dims.empty())
     return Desc({1}, dataType(view.dtype), {1});
-  // Strides of 0 stand in front of dimensions made up to pad the rank; the library compares them all the same.
+  // Strides of 0 stand in front of dimensions made up to pad the rank; the library compares them all the same. The batch of a
+  // slice of rows keeps the whole image's stride, which means nothing at size 1 but leads the library to its reference loops.
   std::vector<int64_t> strides = view.strides;
   int64_t dense = 1;
   for (size_t i = 0; i < strides.size(); ++i)
-    if (view.dims[i] == 1 && strides[i] == 0) {
+    if (view.dims[i] == 1 && (strides[i] == 0 || i == 0)) {
       dense = 1;
       for (size_t j = i + 1; j < view.dims.size(); ++j)
         if (view.dims[j] != 1)
