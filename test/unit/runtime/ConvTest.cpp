@@ -245,4 +245,34 @@ TEST(Convolution, OnePlanServesEveryBatch) {
   }
 }
 
+// A slice is chosen the kernel that the whole is: the reference loops are a hundred times slower.
+TEST(Convolution, SlicesOfRowsKeepTheLibrarysKernel) {
+  std::string whole;
+  for (int threads : {1, 2}) {
+    PlanBuilder b;
+    int one = b.constant(1), size = b.constant(56), in = b.constant(64), out = b.constant(256);
+    int x = b.input("x", DType::F32, {one, size, size, in}), y = b.output("y", DType::F32, {one, size, size, out});
+    int residual = b.input("r", DType::F32, {one, size, size, out});
+    int weights = b.weight<float>("w", {256, 64, 1, 1}, randomFloats(256 * 64, 1));
+    int bias = b.weight<float>("bias", {256}, randomFloats(256, 3));
+    gp::LibraryT library;
+    library.kind = gp::LibraryKind::Conv;
+    for (int buffer : {x, weights, bias, y, residual})
+      library.operands.push_back(PlanBuilder::operand(buffer));
+    auto add = PlanBuilder::postOp(gp::PostOpKind::BinaryAdd);
+    add->operand = 4;
+    library.post_ops.push_back(std::move(add));
+    b.add("conv", std::move(library), {x, weights, residual}, {y});
+    if (threads > 1)
+      b.options.pool = std::make_shared<SpinPool>(SpinPoolOptions{.threads = threads});
+    auto executable = b.load();
+    ASSERT_TRUE(executable.ok()) << executable.status().str();
+    std::string implementation = (*executable)->implementation(0);
+    if (threads == 1)
+      whole = implementation;
+    else
+      EXPECT_EQ(implementation, whole);
+  }
+}
+
 } // namespace
