@@ -297,6 +297,8 @@ private:
       for (auto [compiled, entry] : llvm::zip(*kernels, (*plan)->kernels))
         result.model.kernels.push_back({compiled.name, compiled.llvmIr, compiled.assembly, entry->source_ops});
     load.keepAlive = session;
+    // An artifact stores prepared constants; a loaded model needs only what the library made of them.
+    load.keepPrepared = !options.objectLevels.empty();
     result.model.times.push_back({"link", watch.ms()});
 
     auto side = std::make_shared<std::string>(std::move(sideBytes));
