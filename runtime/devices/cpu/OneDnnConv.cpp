@@ -5,6 +5,7 @@
 #include "runtime/devices/cpu/OneDnn.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace graphc::cpu::onednn {
 
@@ -49,10 +50,47 @@ struct Window {
   std::vector<int64_t> padsBegin, padsEnd;
 };
 
+/// A convolution along the height of an image one pixel wide, turned on its side: the library's kernels keep several pixels of a
+/// row in registers, and a row of one pixel leaves them idle. The memory is the same.
+struct Turned {
+  std::vector<View> views;
+  View weights;
+  Window window;
+  std::vector<int64_t> strides, dilations;
+};
+std::optional<Turned> turnedOnItsSide(const Problem &problem, const std::vector<View> &views, const View &weights, const Window &window) {
+  if (weights.rank() != 4 || views[0].dims[3] != 1 || views[3].dims[3] != 1 || weights.dims[3] != 1 || views[3].dims[2] == 1)
+    return std::nullopt;
+  Turned turned{views, weights, window, problem.strides, problem.dilations};
+  auto swapView = [](View &view) {
+    if (!view.present || view.rank() != 4)
+      return;
+    std::swap(view.dims[2], view.dims[3]);
+    std::swap(view.strides[2], view.strides[3]);
+    view.strides[2] = view.strides[3] * view.dims[3]; // of a size of 1: what a dense image would have
+  };
+  for (size_t i = 0; i < turned.views.size(); ++i)
+    if (i != 1 && i != 2)
+      swapView(turned.views[i]);
+  swapView(turned.weights);
+  for (auto *list : {&turned.window.padsBegin, &turned.window.padsEnd, &turned.strides, &turned.dilations})
+    std::swap((*list)[0], (*list)[1]);
+  return turned;
+}
+
 /// One slice: the primitive for `views` (already narrowed), with reorders around it where its favourite layouts pay.
 template <typename Forward>
-void addConvolution(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views,
-                    const View &weightsView, const Window &window, dnnl::algorithm algorithm) {
+void addConvolution(Kernel &kernel, const Builder &builder, const Problem &given, const std::vector<View> &givenViews,
+                    const View &givenWeights, const Window &givenWindow, dnnl::algorithm algorithm) {
+  auto turned = turnedOnItsSide(given, givenViews, givenWeights, givenWindow);
+  Problem problem = given;
+  if (turned) {
+    problem.strides = turned->strides;
+    problem.dilations = turned->dilations;
+  }
+  const std::vector<View> &views = turned ? turned->views : givenViews;
+  const View &weightsView = turned ? turned->weights : givenWeights;
+  const Window &window = turned ? turned->window : givenWindow;
   kernel.addSlice();
   std::vector<Argument> arguments;
   dnnl::primitive_attr attr = attributes(problem, views, arguments);

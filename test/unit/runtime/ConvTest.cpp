@@ -203,6 +203,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Conv{{12, 12}, 5, 32, 40, {3, 3}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .threads = 2},
                     Conv{{6, 7}, 1, 8, 12, {3, 3}, .strides = {2, 2}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .bias = true, .transposed = true, .outputPadding = 1},
                     Conv{{6, 7}, 2, 8, 12, {4, 4}, .groups = 2, .strides = {2, 2}, .padsBegin = {1, 1}, .padsEnd = {1, 1}, .transposed = true, .postOps = {Relu}},
+                    Conv{{64, 1}, 1, 16, 24, {5, 1}, .padsBegin = {2, 0}, .padsEnd = {1, 0}, .bias = true, .threads = 2, .postOps = {BinaryAdd, Relu}},
+                    Conv{{40, 1}, 2, 8, 16, {3, 1}, .strides = {2, 1}},
                     Conv{{11}, 1, 6, 4, {3}, .strides = {3}, .layout = First, .transposed = true}));
 
 TEST(Convolution, OnePlanServesEveryBatch) {
