@@ -1,6 +1,7 @@
 #include "frontend/compile/Compiler.h"
 #include "codegen/cpu/CpuCodegen.h"
 #include "frontend/compile/LinkObjects.h"
+#include "frontend/compile/KernelCache.h"
 #include "frontend/compile/Phases.h"
 #include "frontend/compile/PlanWriter.h"
 #include "frontend/onnx/Import.h"
@@ -270,7 +271,12 @@ private:
     codegen::cpu::CompileOptions codegenOptions;
     codegenOptions.threads = threads;
     codegenOptions.keepText = options.keepKernelText;
-    auto kernels = codegen::cpu::compileKernels(*module, context_.target, codegenOptions);
+    // Text is not kept in the cache.
+    auto kernels = options.cacheDir.empty() || options.keepKernelText
+                       ? codegen::cpu::compileKernels(*module, context_.target, codegenOptions)
+                       : compileKernelsCached(*module, context_.target, codegenOptions, options.cacheDir, [&](const std::string &line) {
+                           result.diagnostics.push_back({CompileDiagnostic::Warning, Code::CacheUnusable, line});
+                         });
     if (failed(kernels))
       return firstError(Code::Internal, "code generation failed");
     result.model.times.push_back({"codegen", watch.ms()});

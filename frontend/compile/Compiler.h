@@ -20,6 +20,7 @@ struct CompileOptions {
   bool fuse = true;           // false: one group per op, for `verify`
   bool probeGroups = false;      // every group's results become outputs named "probe:…"
   bool strict = false;        // what would be one line of warning is an error
+  std::string cacheDir;       // folder of the compile cache; empty: none is used
   std::string dumpPhasesDir;  // numbered .mlir files
   std::string fromPhase;      // the module in a .mlir file is the result of this phase
   std::string toPhase;        // stop after this phase

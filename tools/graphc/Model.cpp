@@ -119,6 +119,7 @@ CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base
   base.dumpPhasesDir = options.dumpPhases;
   base.fromPhase = options.fromPhase;
   base.toPhase = options.toPhase;
+  base.cacheDir = options.cache == "off" ? "" : options.cache;
   base.printIrAfter = options.printIrAfter;
   return base;
 }

@@ -49,7 +49,7 @@ void ModelOptions::declare(CLI::App &app) {
   app.add_option("--amp", amp, "compute in bf16 or fp16 where the operator classes allow it");
   app.add_option("--shape", shapes, "sizes of an input: NAME=[1..64]x3x?x224 ('?' and ranges stay symbolic)")->take_all();
   app.add_option("--cpu-level", cpuLevel, "instructions to use: v3, v4, v4-bf16, v4-amx or host (default)");
-  app.add_option("--cache", cache, "folder of the compile cache, or off");
+  app.add_option("--cache", cache, "folder where compiled kernels are kept and found again, or off (default)");
   app.add_flag("--strict", strict, "what could not be done as asked is an error instead of a remark");
   app.add_option("--dump-phases", dumpPhases, "write the module after each phase into this folder as numbered .mlir files");
   app.add_option("--from-phase", fromPhase, "MODEL is a dump taken after this phase; resume behind it");
@@ -74,8 +74,6 @@ Status ModelOptions::check() {
     return error(Code::InvalidOption, "--amp ", amp, " is not in this build; leave it out to compute in the model's own types");
   if (!has(kCpuLevels, cpuLevel))
     return error(Code::InvalidOption, "--cpu-level ", cpuLevel, " is unknown; valid are ", joined(kCpuLevels));
-  if (!cache.empty() && cache != "off")
-    return error(Code::InvalidOption, "--cache ", cache, ": this build keeps no compile cache; use --cache off or leave it out");
   for (const std::string &shape : shapes)
     if (shape.find('=') == std::string::npos || shape.front() == '=' || shape.back() == '=')
       return error(Code::InvalidOption, "--shape ", shape, ": expected NAME=SIZES such as x=[1..64]x3x?x224");
