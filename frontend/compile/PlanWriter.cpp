@@ -197,12 +197,49 @@ private:
     return success();
   }
 
+  /// The concatenation whose part `result` can be computed in place: its parts lie one after the other (every dim before the axis
+  /// is 1), nobody else reads this one, and it may live anywhere.
+  plan::ConcatOp concatInto(OpResult result) {
+    if (!result.hasOneUse() || !isa<plan::DispatchOp, plan::LibraryOp>(result.getOwner()) || placeOf(result) != "temp")
+      return {};
+    auto concat = dyn_cast<plan::ConcatOp>(*result.getUsers().begin());
+    if (!concat || concat.getPrepare())
+      return {};
+    for (AffineExpr dim : ArrayRef(dimsOf(concat.getType())).take_front(concat.getAxis()))
+      if (!graph::isSize(dim, 1))
+        return {};
+    return concat;
+  }
+  static StringRef placeOf(OpResult result) {
+    auto places = result.getOwner()->getAttrOfType<ArrayAttr>("place");
+    return places ? cast<StringAttr>(places[result.getResultNumber()]).getValue() : StringRef();
+  }
+  /// First element of the part that `operand` is.
+  AffineExpr partOffset(plan::ConcatOp concat, unsigned operand) {
+    AffineExpr offset = graph::constantDim(0, ctx);
+    for (Value before : concat.getInputs().take_front(operand))
+      offset = offset + dimsOf(before.getType())[concat.getAxis()];
+    return graph::simplify(offset * denseStrides(dimsOf(concat.getType()), ctx)[concat.getAxis()]);
+  }
+
   /// Buffers of an op's results as `place` says.
   void placeResults(Operation *op) {
-    auto places = op->getAttrOfType<ArrayAttr>("place");
-    assert(places && "the plan phase places every result");
+    assert(op->hasAttr("place") && "the plan phase places every result");
     for (OpResult result : op->getResults()) {
-      StringRef place = cast<StringAttr>(places[result.getResultNumber()]).getValue();
+      if (buffers.count(result))
+        continue; // a concatenation that a part was placed in before
+      if (plan::ConcatOp concat = concatInto(result)) {
+        placeResults(concat);
+        auto &part = addBuffer(result, plan::BufferKind::Alias);
+        part.alias_of = buffer(concat.getResult());
+        AffineExpr offset = partOffset(concat, result.use_begin()->getOperandNumber());
+        if (!graph::isSize(offset, 0)) {
+          int bytes = byteExpr(offset, result.getType());
+          plan->buffers[buffers.lookup(result)]->alias_offset = bytes;
+        }
+        continue;
+      }
+      StringRef place = placeOf(result);
       unsigned number = 0;
       if (place.consume_front("output ") && !place.getAsInteger(10, number)) {
         addBuffer(result, plan::BufferKind::Output, number);
@@ -486,17 +523,18 @@ private:
   LogicalResult writeConcat(plan::ConcatOp op) {
     placeResults(op);
     auto strides = denseStrides(dimsOf(op.getType()), ctx);
-    AffineExpr offset = graph::constantDim(0, ctx);
-    for (Value input : op.getInputs()) {
-      auto dims = dimsOf(input.getType());
+    for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+      auto result = dyn_cast<OpResult>(input);
+      if (result && concatInto(result))
+        continue; // computed in place
       plan::CopyT copy;
       copy.src = denseOperand(input);
       copy.dst = denseOperand(op.getResult());
-      copy.dst->dims = exprList(dims);
+      copy.dst->dims = exprList(dimsOf(input.getType()));
       copy.dst->strides = exprList(strides);
+      AffineExpr offset = partOffset(op, i);
       if (!graph::isSize(offset, 0))
-        copy.dst->offset = expr(graph::simplify(offset * strides[op.getAxis()]));
-      offset = graph::simplify(offset + dims[op.getAxis()]);
+        copy.dst->offset = expr(offset);
       addCommand(op, std::move(copy), {buffer(input)}, {buffer(op.getResult())});
     }
     return success();
