@@ -412,6 +412,11 @@ private:
 CompileResult graphc::compileFile(const std::string &path, const CompileOptions &options) {
   CompileResult result;
   result.status = Compilation(path, options, result).run();
+  if (result.status.ok() && options.strict)
+    for (const auto *list : {&result.diagnostics, &result.model.remarks})
+      for (const CompileDiagnostic &d : *list)
+        if (d.severity == CompileDiagnostic::Warning && result.status.ok())
+          result.status = error(d.code == Code::Ok ? Code::CompileFailed : d.code, "--strict: ", d.message);
   return result;
 }
 

@@ -139,7 +139,6 @@ private:
                    : isa<ConcatOp>(op)                             ? GroupKind::Concat
                                                                    : GroupKind::Loop;
       group.shape = resultDims(op);
-      group.cost = costOf(op);
       groups.add(std::move(group));
     }
   }
@@ -434,7 +433,6 @@ private:
     Group &group = groups[id];
     if (pendingReduced)
       group.reduced = *pendingReduced;
-    group.cost += costOf(op);
     groups.move(op, id);
   }
 

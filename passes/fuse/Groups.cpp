@@ -24,21 +24,7 @@ StringRef graphc::groupKindName(GroupKind kind) {
 
 bool graphc::isSource(Operation *op) { return isa<ConstantOp, GetWeightOp>(op); }
 
-bool graphc::isConstantOnly(Value value) {
-  // Cached on no one: chains that depend on weights alone are short.
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return false;
-  if (isSource(op))
-    return true;
-  if (isa<SizeOp, IotaOp>(op))
-    return cast<RankedTensorType>(value.getType()).hasStaticShape();
-  return llvm::all_of(op->getOperands(), isConstantOnly) && op->getNumOperands() > 0 &&
-         cast<RankedTensorType>(value.getType()).hasStaticShape();
-}
-
 Groups::Groups(Block &block) {
-  llvm::DenseMap<Operation *, bool> constant;
   for (auto [i, op] : llvm::enumerate(block))
     position[&op] = i;
 }

@@ -13,7 +13,6 @@ struct Group {
   llvm::SmallVector<mlir::AffineExpr> shape;  // Loop: sizes of the full domain
   llvm::SmallVector<int64_t> reduced;         // Loop: dims reduced inside the group and broadcast back (softmax, norms)
   bool constant = false;                      // depends on weights alone: runs once, in @prepare
-  int cost = 0;                               // multiply-adds a point, roughly
   bool dead = false;                          // joined into another
 };
 
@@ -45,12 +44,9 @@ private:
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, int> index;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
-  friend class GroupOrder;
 };
 
 /// Small literals and weights belong to no group: whoever uses them reads them.
 bool isSource(mlir::Operation *op);
-/// Depends on constants and weights alone.
-bool isConstantOnly(mlir::Value value);
 
 } // namespace graphc
