@@ -211,63 +211,103 @@ uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uin
 uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]) {
   if (mem.access == AccessKind::LdMatrix || mem.access == AccessKind::StMatrix)
     mask &= mem.vector == 4 ? ~0u : mem.vector == 2 ? 0xFFFFu : 0xFFu;
-  for (int i = 0; i < 32; ++i) {
-    if (mem.noAddress)
-      addresses[i] = uint64_t(mem.offset);
-    else if (mem.wideAddress)
-      addresses[i] = reinterpret_cast<const uint64_t *>(warp.at(mem.address))[i] + uint64_t(mem.offset);
-    else
-      addresses[i] = uint32_t(reinterpret_cast<const uint32_t *>(warp.at(mem.address))[i] + uint32_t(mem.offset));
+  if (mem.noAddress) {
+    std::fill(addresses, addresses + 32, uint64_t(mem.offset));
+  } else if (mem.wideAddress) {
+    auto *base = reinterpret_cast<const uint64_t *>(warp.at(mem.address));
+    for (int i = 0; i < 32; ++i)
+      addresses[i] = base[i] + uint64_t(mem.offset);
+  } else {
+    auto *base = reinterpret_cast<const uint32_t *>(warp.at(mem.address));
+    for (int i = 0; i < 32; ++i)
+      addresses[i] = uint32_t(base[i] + uint32_t(mem.offset));
   }
   return mask;
 }
 
 // -- cp.async ------------------------------------------------------------------------------------------------------
 
-uint32_t checkPending(Warp &warp, const Inst &inst, const uint64_t (&addresses)[32], uint32_t bytes, bool write,
-                      uint32_t mask) {
-  if (!warp.block->launch->config->checks.asyncCopies)
+uint32_t checkPending(Warp &warp, const Inst &inst, MemSpace space, const uint64_t (&addresses)[32], uint32_t bytes,
+                      bool write, uint32_t mask) {
+  Block &block = *warp.block;
+  if (!block.launch->config->checks.asyncCopies)
     return mask;
   PendingCopies &pending = *warp.pending;
+  auto issuer = [&](auto matches) -> std::string {
+    for (uint32_t index = 0; index < block.warpCount; ++index)
+      for (const AsyncEntry &entry : block.async[index].entries)
+        if (matches(entry))
+          return "the copy at PTX line " + std::to_string(block.launch->site(block.launch->function->code[entry.pc]).at.ptxLine) +
+                 " was issued by thread " + std::to_string(index * 32 + entry.lane) +
+                 " and its cp.async.wait_group has not covered it";
+    return {};
+  };
   uint32_t allowed = mask;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
-    uint64_t first = addresses[lane] >> 2, last = (addresses[lane] + bytes - 1) >> 2;
-    for (uint64_t granule = first; granule <= last; ++granule)
-      if (pending.bits[granule >> 6] >> (granule & 63) & 1) {
-        std::string who;
-        for (uint32_t index = 0; index < warp.block->warpCount && who.empty(); ++index)
-          for (const AsyncEntry &entry : warp.block->async[index].entries)
-            if (granule * 4 >= entry.destination && granule * 4 < uint64_t(entry.destination) + entry.bytes) {
-              who = "the copy was issued by thread " + std::to_string(index * 32 + entry.lane) +
-                    " and its cp.async.wait_group has not covered it";
-              break;
-            }
-        report(warp, inst, lane, FindingKind::PendingAsyncCopy,
-               std::string(write ? "write to" : "read of") + " shared memory that a cp.async is still filling", addresses[lane],
-               bytes, {}, true, who);
-        allowed &= ~(1u << lane);
-        break;
-      }
+    uint64_t address = addresses[lane];
+    MemSpace concrete = concreteSpace(space, address);
+    std::string who;
+    const char *what = nullptr;
+    if (concrete == MemSpace::Shared) {
+      if (address + bytes > block.launch->sharedBytes)
+        continue;
+      for (uint64_t granule = address >> 2; granule <= (address + bytes - 1) >> 2 && !what; ++granule)
+        if (pending.bits[granule >> 6] >> (granule & 63) & 1) {
+          what = write ? "write to shared memory that a cp.async is still filling" : "read of shared memory that a cp.async is still filling";
+          who = issuer([&](const AsyncEntry &entry) {
+            return granule * 4 >= entry.destination && granule * 4 < uint64_t(entry.destination) + entry.bytes;
+          });
+        }
+    } else if (concrete == MemSpace::Global && write && address < pending.sourceHi && address + bytes > pending.sourceLo) {
+      who = issuer([&](const AsyncEntry &entry) {
+        return entry.sourceBytes && address < entry.source + entry.sourceBytes && address + bytes > entry.source;
+      });
+      if (!who.empty())
+        what = "write to global memory that a cp.async is still reading";
+    }
+    if (!what)
+      continue;
+    report(warp, inst, lane, FindingKind::PendingAsyncCopy, what, addresses[lane], bytes, {}, true, who);
+    allowed &= ~(1u << lane);
     if (warp.event != Event::None)
       return 0;
   }
   return allowed;
 }
 
-void noteAsyncCopy(Warp &warp, const uint64_t (&destinations)[32], uint32_t bytes, uint32_t mask) {
+void noteAsyncCopy(Warp &warp, const uint64_t (&destinations)[32], uint32_t bytes, const uint64_t (&sources)[32],
+                   const uint32_t (&sizes)[32], uint32_t mask) {
   Block &block = *warp.block;
   AsyncState &async = block.async[warp.index];
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint32_t destination = uint32_t(destinations[lane]);
-    async.entries.push_back({async.committed[lane], destination, uint8_t(lane), uint8_t(bytes)});
+    async.entries.push_back({sources[lane], async.committed[lane], destination, warp.pc, uint8_t(lane), uint8_t(bytes), uint8_t(sizes[lane])});
+    if (sizes[lane]) {
+      block.pending.sourceLo = std::min(block.pending.sourceLo, sources[lane]);
+      block.pending.sourceHi = std::max(block.pending.sourceHi, sources[lane] + sizes[lane]);
+    }
     for (uint32_t granule = destination >> 2; granule < (destination + bytes) >> 2; ++granule) {
       uint64_t bit = uint64_t(1) << (granule & 63);
       block.pending.granules += !(block.pending.bits[granule >> 6] & bit);
       block.pending.bits[granule >> 6] |= bit;
     }
   }
+}
+
+/// The copy is over: its destination and its source may be touched again.
+void finishAsyncCopy(Warp &warp, const AsyncEntry &entry) {
+  Block &block = *warp.block;
+  if (block.races)
+    block.races->copyCompleted(warp, entry);
+  for (uint32_t granule = entry.destination >> 2; granule < (entry.destination + entry.bytes) >> 2; ++granule) {
+    uint64_t bit = uint64_t(1) << (granule & 63);
+    block.pending.granules -= (block.pending.bits[granule >> 6] & bit) != 0;
+    block.pending.bits[granule >> 6] &= ~bit;
+  }
+  if (!block.pending.granules)
+    block.pending.forgetSources();
 }
 
 void runAsyncCommit(Warp &warp, const Inst &, void *, uint32_t mask) {
@@ -288,13 +328,7 @@ void runAsyncWait(Warp &warp, const Inst &inst, void *, uint32_t mask) {
       async.entries[kept++] = entry;
       continue;
     }
-    if (block.races)
-      block.races->copyCompleted(warp, entry.destination, entry.bytes, entry.lane);
-    for (uint32_t granule = entry.destination >> 2; granule < (entry.destination + entry.bytes) >> 2; ++granule) {
-      uint64_t bit = uint64_t(1) << (granule & 63);
-      block.pending.granules -= (block.pending.bits[granule >> 6] & bit) != 0;
-      block.pending.bits[granule >> 6] &= ~bit;
-    }
+    finishAsyncCopy(warp, entry);
   }
   async.entries.resize(kept);
 }

@@ -53,6 +53,11 @@ void release(Block &block, unsigned id) {
         continue;
       any = true;
       const Inst &inst = instAt(block, fragment.pc);
+      // Legal since Volta, but worth a note, once. Lanes may leave after these arrived, so it is known only now.
+      if (warp.live != warp.initial && (inst.flags & 1) && block.launch->config->checks.barriers &&
+          !block.launch->partialExitNoted.exchange(true))
+        report(warp, inst, unsigned(__builtin_ctz(fragment.mask)), FindingKind::SyncCheck,
+               "some threads of this warp have exited before this barrier; the others go on without them", 0, 0, {}, false);
       if (BarrierOp(inst.sub) == BarrierOp::RedPopc) {
         auto *d = reinterpret_cast<uint32_t *>(warp.at(inst.d));
         for (uint32_t rest = fragment.mask; rest; rest &= rest - 1)
@@ -145,9 +150,6 @@ void arriveAtBarrier(Block &block, Warp &warp, const Inst &inst, unsigned index,
     barrier.redOr |= p != 0;
     barrier.redCount += uint32_t(__builtin_popcount(p));
   }
-  if (block.launch->config->checks.barriers && (inst.flags & 1) && warp.live != warp.initial && mask == warp.live)
-    report(warp, inst, lane, FindingKind::SyncCheck,
-           "some threads of this warp have exited before this barrier; the others go on without them", 0, 0, {}, false);
   Fragment &fragment = warp.fragments[index];
   if (op == BarrierOp::Arrive) {
     if (block.races)
@@ -180,8 +182,11 @@ void arriveAtBarrier(Block &block, Warp &warp, const Inst &inst, unsigned index,
 }
 
 void lanesExited(Block &block, Warp &warp) {
-  if (!warp.live)
+  if (!warp.live) {
     --block.liveWarps;
+    if (block.races)
+      block.races->warpExited(warp);
+  }
   if (warp.live)
     wakeParked(warp);
   for (unsigned id = 0; id < 16; ++id)

@@ -129,10 +129,16 @@ struct BoundsCache {
   uint64_t bitsBase = 0;
 };
 
-/// Bytes of shared memory that a cp.async is still writing: one bit per four bytes.
+/// Bytes of shared memory that a cp.async is still writing: one bit per four bytes. What it still reads lies in the
+/// span of the sources.
 struct PendingCopies {
   uint32_t granules = 0; ///< bits set
   uint64_t *bits = nullptr;
+  uint64_t sourceLo = ~uint64_t(0), sourceHi = 0;
+  void forgetSources() {
+    sourceLo = ~uint64_t(0);
+    sourceHi = 0;
+  }
 };
 
 struct alignas(64) Warp {
@@ -184,11 +190,13 @@ inline void noteSpin(Warp &warp) {
     warp.lastSpinWrites = warp.writes;
   }
 }
-/// Called for a shared access while copies are pending: reports, and answers the lanes that may proceed.
-uint32_t checkPending(Warp &warp, const Inst &inst, const uint64_t (&addresses)[32], uint32_t bytes, bool write,
-                      uint32_t mask);
-/// Registers the copies of one cp.async as pending in the issuing lanes' open group.
-void noteAsyncCopy(Warp &warp, const uint64_t (&destinations)[32], uint32_t bytes, uint32_t mask);
+/// Called while copies are pending, for every shared or generic access and for global writes: reports, and answers the
+/// lanes that may proceed.
+uint32_t checkPending(Warp &warp, const Inst &inst, MemSpace space, const uint64_t (&addresses)[32], uint32_t bytes,
+                      bool write, uint32_t mask);
+/// Registers the copies of one cp.async as pending in the issuing lanes' open group; `sizes` are the bytes read.
+void noteAsyncCopy(Warp &warp, const uint64_t (&destinations)[32], uint32_t bytes, const uint64_t (&sources)[32],
+                   const uint32_t (&sizes)[32], uint32_t mask);
 uint64_t deviceClock(Warp &warp, bool nanoseconds);
 
 } // namespace graphc::cudasim

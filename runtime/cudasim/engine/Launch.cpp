@@ -173,6 +173,7 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
   if (block.pending.granules) {
     std::fill(block.pendingBits.begin(), block.pendingBits.end(), 0);
     block.pending.granules = 0;
+    block.pending.forgetSources();
   }
   uint64_t threads = config.block.count();
   block.liveWarps = block.warpCount;
@@ -216,8 +217,11 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
     std::memset(block.shared, 0xCD, launch.sharedBytes);
   if (function.localBytes)
     std::memset(block.local, 0xCD, size_t(function.localBytes) * block.warpCount * 32);
-  if (config.checks.sharedRaces || config.checks.globalRaces)
-    block.races = std::make_unique<RaceChecker>(launch, block);
+  if (config.checks.sharedRaces || config.checks.globalRaces) {
+    if (!block.races)
+      block.races = std::make_unique<RaceChecker>(launch, block);
+    block.races->blockStarts();
+  }
   if (launch.defined)
     launch.defined->blockStarts(block);
 }
@@ -464,7 +468,9 @@ LaunchResult launch(const Module &module, size_t index, MemorySpace &memory, con
     gridRegistered = true;
   }
   unsigned threads = std::max(1u, config.hostThreads);
-  if (config.checks.globalRaces || config.checks.uninitialised)
+  if ((config.checks.sharedRaces || config.checks.globalRaces) && !prepareRaceChecking(launch))
+    threads = 1;
+  if (config.checks.uninitialised)
     threads = 1;
   threads = unsigned(std::min<uint64_t>(threads, launch.residentLimit));
   std::vector<std::unique_ptr<Worker>> workers;

@@ -26,8 +26,9 @@ struct BarrierState {
 
 /// One lane's copy that its wait_group has not covered yet.
 struct AsyncEntry {
-  uint32_t group, destination;
-  uint8_t lane, bytes;
+  uint64_t source;
+  uint32_t group, destination, pc;
+  uint8_t lane, bytes, sourceBytes;
 };
 struct AsyncState {
   uint32_t committed[32] = {};
@@ -93,7 +94,7 @@ struct LaunchState {
   uint32_t warpsPerBlock = 0, residentLimit = 1;
   uint64_t totalBlocks = 0, seedMultiplier = 1, seedOffset = 0;
   std::atomic<uint64_t> nextBlock{0}, finishedBlocks{0}, progress{0}, steps{0}, clock{0};
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop{false}, partialExitNoted{false};
   std::mutex mutex;                   ///< findings, printf
   bool instrumented = false;
   uint32_t instrumentedClasses = 0; ///< a bit per Class that instrumentation looks at
@@ -126,6 +127,8 @@ void wakeParked(Warp &warp);
 /// Nothing in the block can run: names the reason and reports it.
 void reportStuck(Block &block);
 void mergeFragments(Warp &warp);
+/// A cp.async of this warp is done (Access.cpp).
+void finishAsyncCopy(Warp &warp, const AsyncEntry &entry);
 
 // -- instrumentation (Counters.cpp, Races.cpp, Defined.cpp) --------------------------------------------------------
 

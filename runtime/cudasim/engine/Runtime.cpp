@@ -291,11 +291,7 @@ void runMbarrier(Warp &warp, const Inst &inst, void *, uint32_t mask) {
           async.entries[kept++] = entry;
           continue;
         }
-        for (uint32_t granule = entry.destination >> 2; granule < (entry.destination + entry.bytes) >> 2; ++granule) {
-          uint64_t bit = uint64_t(1) << (granule & 63);
-          block.pending.granules -= (block.pending.bits[granule >> 6] & bit) != 0;
-          block.pending.bits[granule >> 6] &= ~bit;
-        }
+        finishAsyncCopy(warp, entry);
       }
       async.entries.resize(kept);
       if (!inst.flags) // without .noinc the pending count grows by the arrival it will make

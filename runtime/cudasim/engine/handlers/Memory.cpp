@@ -102,8 +102,8 @@ inline bool check(Warp &w, const Inst &inst, const MemOp &mem, MemSpace space, u
   } else {
     track(w, mem, c, x, bytes, write);
   }
-  if (space == MemSpace::Shared && w.pending->granules) [[unlikely]] {
-    x.m = checkPending(w, inst, x.A, bytes, write, x.m);
+  if (w.pending->granules && (space != MemSpace::Global || write)) [[unlikely]] {
+    x.m = checkPending(w, inst, space, x.A, bytes, write, x.m);
     if (!x.m)
       return false;
   }
@@ -379,6 +379,8 @@ void asyncCopy(Warp &w, const Inst &inst, void *, uint32_t m) {
       reading |= 1u << i;
   }
   Access from;
+  for (int i = 0; i < 32; ++i)
+    from.A[i] = 0;
   if (reading) {
     MemOp source = mem;
     source.index = mem.index + 1;
@@ -401,7 +403,7 @@ void asyncCopy(Warp &w, const Inst &inst, void *, uint32_t m) {
     }
   }
   ++w.writes;
-  noteAsyncCopy(w, to.A, bytes, m);
+  noteAsyncCopy(w, to.A, bytes, from.A, sizes, m);
 }
 
 // -- matrices ------------------------------------------------------------------------------------------------------
