@@ -74,6 +74,11 @@ size_t graphcCudasimUnsupportedCalls(const GraphcCudasimCall **calls);
  * Return 0, or 1 when the range is not inside a live device allocation (or none starts there). */
 int graphcCudasimAnnotate(uint64_t address, uint64_t bytes, const char *label);
 int graphcCudasimUnannotate(uint64_t address);
+/* The same in the order of a stream (a CUstream), for pools that hand memory on while work is still queued: the part
+ * begins, or ends, when the stream gets there, and both count as a write of the part in that stream, so whoever uses it
+ * without being ordered after its beginning and before its end is reported. Return 1 while the stream is captured. */
+int graphcCudasimAnnotateIn(void *stream, uint64_t address, uint64_t bytes, const char *label);
+int graphcCudasimUnannotateIn(void *stream, uint64_t address, uint64_t bytes);
 
 /* Destroys every context and object and forgets cuInit, so that devices can be configured anew (tests, tools). */
 void graphcCudasimReset(void);

@@ -91,6 +91,7 @@ public:
     for (const auto &kernel : plan.kernels)
       if (!kernel || !optionalExpr(kernel->scratch))
         return invalid("kernel '", kernel ? kernel->symbol : "?", "': its scratch size is not an expression of the plan");
+    GRAPHC_RETURN_IF_ERROR(checkTarget());
     GRAPHC_RETURN_IF_ERROR(checkList(plan.prepare, true, 0));
     return checkList(plan.main, false, 0);
   }
@@ -146,6 +147,33 @@ private:
       if (symbol.dim < 0 || symbol.dim >= static_cast<int>(buffer.dims.size()))
         return invalid("symbol '", symbol.name, "' is defined by dimension ", symbol.dim, " of input '",
                        plan.inputs[symbol.input]->name, "', which has ", buffer.dims.size());
+    }
+    return {};
+  }
+
+  Status checkTarget() {
+    if (plan.target > Target::MAX)
+      return invalid("is for the unknown target ", static_cast<int>(plan.target));
+    if (plan.target != Target::Cuda)
+      return {};
+    for (size_t i = 0; i < plan.modules.size(); ++i) {
+      if (!plan.modules[i] || plan.modules[i]->images.empty())
+        return invalid("module ", i, " has no code");
+      for (const auto &image : plan.modules[i]->images) {
+        if (!image || image->kind > ImageKind::MAX || image->bytes.empty())
+          return invalid("module '", plan.modules[i]->name, "' has an image without code");
+        if (image->kind == ImageKind::PTX && image->bytes.back() != 0)
+          return invalid("module '", plan.modules[i]->name, "': its PTX for ", image->arch, " does not end with a zero byte");
+      }
+    }
+    for (const auto &kernel : plan.kernels) {
+      if (kernel->module_index < 0 || kernel->module_index >= static_cast<int>(plan.modules.size()))
+        return invalid("kernel '", kernel->symbol, "' lies in module ", kernel->module_index, " of ", plan.modules.size());
+      if (kernel->threads < 1 || kernel->threads > 1024 || kernel->dynamic_shared < 0 || kernel->items_per_block < 1 ||
+          kernel->max_blocks < 0)
+        return invalid("kernel '", kernel->symbol, "' cannot be launched with ", kernel->threads, " threads, ",
+                       kernel->dynamic_shared, " bytes of shared memory, ", kernel->items_per_block, " items per block and at most ",
+                       kernel->max_blocks, " blocks");
     }
     return {};
   }
@@ -252,6 +280,13 @@ private:
   }
 
   Status checkCommand(const CommandT &command, const std::string &name, bool prepare, int depth) {
+    if (plan.target == Target::Cuda && (command.action.type == Action::Library || command.action.type == Action::Routine)) {
+      const RoutineT *routine = command.action.AsRoutine();
+      return invalid(name, ": ", routine ? text("routine '", routine->name, "'") : std::string("library calls"),
+                     " cannot run on a CUDA device in this build");
+    }
+    if (command.stream < -1 || command.stream > 255)
+      return invalid(name, ": stream ", command.stream, " is outside 0..255");
     for (const OperandT *operand : operandsOf(command))
       GRAPHC_RETURN_IF_ERROR(checkOperand(*operand, name));
     if (!areBuffers(buffersOf(command)))

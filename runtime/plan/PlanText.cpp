@@ -15,7 +15,13 @@ public:
 
   std::string run() {
     out << "plan version " << plan.version << " of '" << plan.model << "' by " << (plan.producer.empty() ? "?" : plan.producer)
-        << "\n";
+        << (plan.target == Target::Cuda ? " for cuda" : "") << "\n";
+    for (const auto &module : plan.modules) {
+      out << "module " << module->name << ":";
+      for (const auto &image : module->images)
+        out << " " << EnumNameImageKind(image->kind) << " " << image->arch << " " << image->bytes.size() << " bytes";
+      out << "\n";
+    }
     for (const auto &symbol : plan.symbols) {
       out << "symbol " << symbol->name << " in [" << symbol->lo << ", ";
       if (symbol->hi == INT64_MAX)
@@ -128,6 +134,17 @@ private:
       if (!dispatch.scalars.empty())
         out << " scalars [" << exprsText(dispatch.scalars) << "]";
       out << " range " << (dispatch.range < 0 ? "1" : exprText(plan, dispatch.range));
+      if (const KernelT &kernel = *plan.kernels[dispatch.kernel]; plan.target == Target::Cuda) {
+        out << " by " << kernel.items_per_block << " on " << kernel.threads << " threads";
+        if (kernel.dynamic_shared)
+          out << " shared " << kernel.dynamic_shared;
+        if (kernel.max_blocks)
+          out << " at most " << kernel.max_blocks << " blocks";
+        if (kernel.scratch >= 0)
+          out << " workspace " << exprText(plan, kernel.scratch);
+      }
+      if (command.stream >= 0)
+        out << " stream " << command.stream;
       if (dispatch.serial)
         out << " serial";
       break;

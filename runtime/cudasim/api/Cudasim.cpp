@@ -1,10 +1,48 @@
 // The simulator's own C entry points (cudasim.h).
 #include "runtime/cudasim/cudasim.h"
-#include "runtime/cudasim/api/Driver.h"
+#include "runtime/cudasim/api/Actions.h"
 
 using namespace graphc::cudasim;
 
 #define CUDASIM_EXPORT __attribute__((visibility("default")))
+
+namespace {
+
+/// A part of an allocation begins or ends in stream order.
+class PartAction final : public Action {
+public:
+  bool begins = true;
+  uint64_t base = 0, size = 0;
+  std::string label;
+
+  std::string describe() const override {
+    return std::string(begins ? "hand-out" : "return") + " of " + std::to_string(size) + " pool bytes" +
+           (label.empty() ? "" : " (" + label + ")");
+  }
+  bool survivesFailure() const override { return true; }
+  void run(Operation &operation) override {
+    Driver &driver = Driver::get();
+    MemoryRecord *record = driver.findMemory(base);
+    if (!record)
+      return;
+    driver.touch(operation, AccessKind::Write, base, base + size);
+    if (begins)
+      record->device->memory->annotate(base, size, label);
+    else
+      record->device->memory->unannotate(base);
+  }
+};
+
+int submitPart(Driver &driver, void *handle, std::shared_ptr<PartAction> action) {
+  Stream *stream = driver.stream(static_cast<CUstream>(handle));
+  MemoryRecord *record = driver.findMemory(action->base);
+  if (!stream || stream->capture || !record || !record->onDevice() || !action->size ||
+      action->base + action->size > record->base + record->size)
+    return 1;
+  return driver.submit(*stream, std::move(action)) == CUDA_SUCCESS ? 0 : 1;
+}
+
+} // namespace
 
 extern "C" {
 
@@ -75,6 +113,24 @@ CUDASIM_EXPORT int graphcCudasimUnannotate(uint64_t address) {
   if (!record || !record->onDevice())
     return 1;
   return record->device->memory->unannotate(address) ? 0 : 1;
+}
+
+CUDASIM_EXPORT int graphcCudasimAnnotateIn(void *stream, uint64_t address, uint64_t bytes, const char *label) {
+  Call call(__func__, __builtin_return_address(0));
+  auto action = std::make_shared<PartAction>();
+  action->base = address;
+  action->size = bytes;
+  action->label = label ? label : "";
+  return submitPart(call.driver, stream, std::move(action));
+}
+
+CUDASIM_EXPORT int graphcCudasimUnannotateIn(void *stream, uint64_t address, uint64_t bytes) {
+  Call call(__func__, __builtin_return_address(0));
+  auto action = std::make_shared<PartAction>();
+  action->begins = false;
+  action->base = address;
+  action->size = bytes;
+  return submitPart(call.driver, stream, std::move(action));
 }
 
 CUDASIM_EXPORT void graphcCudasimReset(void) {

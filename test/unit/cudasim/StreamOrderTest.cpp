@@ -581,3 +581,58 @@ TEST_F(StreamTiming, LogOnlyGoesOnAndReportsEveryPair) {
 }
 
 } // namespace
+
+// -- parts of a pool in stream order
+
+int annotateIn(CUstream stream, CUdeviceptr at, size_t bytes) {
+  return symbol<int(void *, uint64_t, uint64_t, const char *)>("graphcCudasimAnnotateIn")(stream, at, bytes, "part");
+}
+int unannotateIn(CUstream stream, CUdeviceptr at, size_t bytes) {
+  return symbol<int(void *, uint64_t, uint64_t)>("graphcCudasimUnannotateIn")(stream, at, bytes);
+}
+
+TEST_P(StreamOrder, PoolPartsFollowTheirStream) {
+  CUdeviceptr pool = alloc(4 * n);
+  CUstream s = stream();
+  // Handed out, used, returned and handed out anew at another size while nothing has run yet.
+  ASSERT_EQ(annotateIn(s, pool, n * 4), 0);
+  OK(launch("fill", s, n, pool, n, 7));
+  ASSERT_EQ(unannotateIn(s, pool, n * 4), 0);
+  ASSERT_EQ(annotateIn(s, pool, 2 * n * 4), 0);
+  OK(launch("fill", s, 2 * n, pool, 2 * n, 8));
+  OK(finish());
+  EXPECT_EQ(read(pool, 2 * n), std::vector<int>(2 * n, 8));
+  EXPECT_EQ(errors(), 0u) << allReports();
+}
+
+TEST_P(StreamOrder, UsingAPartAfterItsReturnIsReported) {
+  CUdeviceptr pool = alloc(4 * n);
+  CUstream s = stream();
+  ASSERT_EQ(annotateIn(s, pool, n * 4), 0);
+  ASSERT_EQ(unannotateIn(s, pool, n * 4), 0);
+  OK(launch("fill", s, n, pool, n, 7));
+  EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, finish());
+  EXPECT_NE(allReports().find("released part"), std::string::npos) << allReports();
+}
+
+TEST_P(StreamOrder, ReturningAPartThatAnotherStreamUsesIsReported) {
+  CUdeviceptr pool = alloc(4 * n);
+  CUstream s = stream(), t = stream();
+  CUevent ready = event();
+  ASSERT_EQ(annotateIn(s, pool, n * 4), 0);
+  OK(CU(cuEventRecord)(ready, s));
+  OK(CU(cuStreamWaitEvent)(t, ready, 0));
+  OK(launch("fill", t, n, pool, n, 7));
+  ASSERT_EQ(unannotateIn(s, pool, n * 4), 0); // t is not waited for
+  EXPECT_CU(CUDA_ERROR_LAUNCH_FAILED, finish());
+  EXPECT_GE(errors(), 1u) << allReports();
+}
+
+TEST_P(StreamOrder, OnlyAnnotatedPartsOfLiveMemoryAreAccepted) {
+  CUdeviceptr pool = alloc(n);
+  CUstream s = stream();
+  EXPECT_EQ(annotateIn(s, pool, n * 4 + 1), 1);
+  EXPECT_EQ(annotateIn(s, 4096, 16), 1);
+  EXPECT_EQ(annotateIn(reinterpret_cast<CUstream>(&pool), pool, 16), 1);
+  EXPECT_EQ(annotateIn(s, pool, n * 4), 0);
+}

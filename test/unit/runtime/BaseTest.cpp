@@ -1,3 +1,4 @@
+#include "runtime/base/DeviceId.h"
 #include "runtime/base/Float16.h"
 #include "runtime/base/HostTensor.h"
 
@@ -76,4 +77,28 @@ TEST(HostTensor, ImpossibleSizesAreErrors) {
   ASSERT_FALSE(huge.ok());
   EXPECT_EQ(huge.status().code(), Code::OutOfMemory);
   EXPECT_EQ(huge.status().str().substr(0, 7), "GC4001:");
+}
+
+TEST(DeviceId, ParsesWhatItPrints) {
+  for (const char *words : {"cpu", "cuda:0", "cuda:3", "sim:0", "sim:12"}) {
+    auto id = DeviceId::parse(words);
+    ASSERT_TRUE(id.ok()) << id.status().str();
+    EXPECT_EQ(id->str(), words);
+  }
+  EXPECT_EQ(DeviceId::parse("cuda")->str(), "cuda:0");
+  EXPECT_EQ(DeviceId::parse("sim")->str(), "sim:0");
+  EXPECT_EQ(*DeviceId::parse("sim"), *DeviceId::parse("sim:0"));
+}
+
+TEST(DeviceId, WrongWordsListTheRightOnes) {
+  for (const char *words : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cpu:0", "CUDA", "sim:99999999999"}) {
+    auto id = DeviceId::parse(words);
+    ASSERT_FALSE(id.ok()) << words;
+    EXPECT_EQ(id.status().code(), Code::InvalidOption);
+    EXPECT_NE(id.status().message().find("valid are cpu, sim[:N] and cuda[:N]"), std::string::npos) << id.status().message();
+  }
+  auto mps = DeviceId::parse("mps");
+  ASSERT_FALSE(mps.ok());
+  EXPECT_EQ(mps.status().code(), Code::DeviceUnavailable);
+  EXPECT_NE(mps.status().message().find("not available in this build"), std::string::npos);
 }

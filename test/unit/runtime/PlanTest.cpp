@@ -19,6 +19,37 @@ void smallPlan(PlanBuilder &b) {
   b.dispatch("add", b.kernel("k_add", addKernel), {x, w}, out, ne);
 }
 
+/// The plan as one for a CUDA device would be.
+void asCuda(gp::PlanT &plan) {
+  plan.target = gp::Target::Cuda;
+  auto module = std::make_unique<gp::CudaModuleT>();
+  module->name = "kernels";
+  auto image = std::make_unique<gp::CudaImageT>();
+  image->arch = "compute_80";
+  image->bytes = {'.', 0};
+  module->images.push_back(std::move(image));
+  plan.modules.push_back(std::move(module));
+  for (auto &kernel : plan.kernels) {
+    kernel->module_index = 0;
+    kernel->threads = 256;
+    kernel->items_per_block = 1024;
+  }
+}
+
+TEST(PlanBytes, ACudaPlanSurvivesAndPrintsItsLaunches) {
+  PlanBuilder b;
+  smallPlan(b);
+  asCuda(*b.plan);
+  b.plan->main[0]->stream = 1;
+  ASSERT_OK(gp::checkPlan(*b.plan));
+  auto back = gp::fromBytes(gp::toBytes(*b.plan));
+  ASSERT_TRUE(back.ok()) << back.status().str();
+  std::string text = gp::planText(**back);
+  EXPECT_THAT(text, HasSubstr(" for cuda\n"));
+  EXPECT_THAT(text, HasSubstr("module kernels: PTX compute_80 2 bytes\n"));
+  EXPECT_THAT(text, HasSubstr("range n by 1024 on 256 threads stream 1"));
+}
+
 TEST(Exprs, DivisionRoundsLikeMathematics) {
   using gp::ExprOp;
   EXPECT_EQ(gp::applyExpr(ExprOp::FloorDiv, -7, 2), -4);
@@ -130,6 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"range", [](gp::PlanT &p) { p.symbols[0]->lo = 100; }, "empty range [100, 64]"},
         Broken{"cycle", [](gp::PlanT &p) { p.buffers[2]->kind = gp::BufferKind::Alias; p.buffers[2]->alias_of = 2; }, "alias of itself"},
         Broken{"param", [](gp::PlanT &p) { p.inputs[0]->buffer = 1; }, "not declared as this input"},
+        Broken{"module", [](gp::PlanT &p) { p.target = gp::Target::Cuda; }, "kernel 'k_add' lies in module -1 of 0"},
+        Broken{"code", [](gp::PlanT &p) { asCuda(p); p.modules[0]->images[0]->bytes.back() = 'x'; }, "PTX for compute_80 does not end with a zero byte"},
+        Broken{"launch", [](gp::PlanT &p) { asCuda(p); p.kernels[0]->threads = 2000; }, "cannot be launched with 2000 threads"},
+        Broken{"stream", [](gp::PlanT &p) { p.main[0]->stream = 256; }, "stream 256 is outside 0..255"},
+        Broken{"routine", [](gp::PlanT &p) { asCuda(p); gp::RoutineT r; r.name = "topk"; p.main[0]->action.Set(std::move(r)); }, "routine 'topk' cannot run on a CUDA device"},
         Broken{"action", [](gp::PlanT &p) { p.main[0]->action.Reset(); }, "has no action"}),
     [](const auto &info) { return std::string(info.param.name); });
 
