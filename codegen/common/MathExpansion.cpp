@@ -289,6 +289,8 @@ Value expand(OpBuilder &b, Operation *op) {
 
 } // namespace
 
+Value codegen::expandMathOp(OpBuilder &b, Operation *op) { return expand(b, op); }
+
 void codegen::expandMath(kernel::FuncOp kernel) {
   SmallVector<Operation *> ops;
   kernel.walk([&](Operation *op) {

@@ -8,4 +8,7 @@ namespace graphc::codegen {
 /// (fma, sqrt, abs, rounding, copysign) and the rare ones that are library calls are left. Half types are computed in f32.
 void expandMath(kernel::FuncOp kernel);
 
+/// The formula of one op (f32, and constant powers in f64) written before it; null where a target calls its library.
+mlir::Value expandMathOp(mlir::OpBuilder &b, mlir::Operation *op);
+
 } // namespace graphc::codegen

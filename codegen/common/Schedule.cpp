@@ -154,7 +154,7 @@ static void collapseDims(kernel::LoopOp loop) {
 }
 
 /// Puts dim `from` last.
-static void moveDimLast(kernel::LoopOp loop, unsigned from) {
+void codegen::moveDimLast(kernel::LoopOp loop, unsigned from) {
   unsigned rank = loop.getSizeMap().getNumResults();
   if (from + 1 == rank)
     return;
@@ -416,7 +416,7 @@ static std::optional<unsigned> transposedDim(kernel::ParallelOp op, unsigned sto
 static constexpr int64_t transposeTile = 32;
 
 /// Puts the loads' dim before the stores' dim and marks the strategy, where tiles pay.
-static bool scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &target) {
+bool codegen::scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &target) {
   kernel::ParallelOp op = kernel.getParallel();
   auto loop = cast<kernel::LoopOp>(op.getOperation());
   unsigned rank = loop.getIvs().size();
@@ -449,7 +449,7 @@ static bool scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &targe
   moveDimLast(loop, *loadDim < *storeDim ? *storeDim - 1 : *storeDim);
   loop.setLaneCount(std::min<int64_t>(16, naturalLanes(loop, target)));
   kernel.setScheduleAttr(kernel::ScheduleAttr::get(kernel.getContext(), kernel::Strategy::transpose, kernel::Tail::masked, transposeTile, 0,
-                                                   /*nontemporal=*/false));
+                                                   /*nontemporal=*/false, /*group=*/0, /*block=*/{}));
   return true;
 }
 
@@ -457,7 +457,7 @@ static bool scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &targe
 // The whole
 //===----------------------------------------------------------------------===//
 
-void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target) {
+void codegen::tidyLoops(kernel::FuncOp kernel) {
   hoistInvariants(kernel);
   SmallVector<kernel::LoopOp> loops;
   kernel.walk([&](kernel::LoopOp loop) { loops.push_back(loop); });
@@ -466,6 +466,10 @@ void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target
     collapseDims(loop);
   }
   hoistInvariants(kernel);
+}
+
+void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target) {
+  tidyLoops(kernel);
   if (scheduleTranspose(kernel, target))
     return;
 
@@ -482,7 +486,7 @@ void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target
       strategy = kernel::Strategy::columns;
   }
   auto tail = hasSmallElements(kernel) && !target.masksSmallElements ? kernel::Tail::scalar : kernel::Tail::masked;
-  kernel.setScheduleAttr(kernel::ScheduleAttr::get(kernel.getContext(), strategy, tail, 0, 0, /*nontemporal=*/false));
+  kernel.setScheduleAttr(kernel::ScheduleAttr::get(kernel.getContext(), strategy, tail, 0, 0, /*nontemporal=*/false, /*group=*/0, /*block=*/{}));
 }
 
 int64_t codegen::rangeGrain(kernel::FuncOp kernel) {

@@ -14,6 +14,16 @@ struct ScheduleTarget {
 /// Rewrites the domain and marks lanes; sets `#kernel.schedule`. Whoever asks for `getRangeMap` does so afterwards.
 void scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target);
 
+/// The part every target wants first: invariant work out of inner passes, dims that every access walks as one joined.
+void tidyLoops(kernel::FuncOp kernel);
+
+/// Puts dim `from` of a loop last.
+void moveDimLast(kernel::LoopOp loop, unsigned from);
+
+/// Recognises a copy whose loads and stores are contiguous along different dims, puts those two last (the loads' before the
+/// stores') and marks the strategy; a unit of the range is then a square tile.
+bool scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &target);
+
 /// Ranges of a scheduled kernel are best cut at multiples of this many units.
 int64_t rangeGrain(kernel::FuncOp kernel);
 

@@ -31,7 +31,9 @@ def StoreModeAttr : I32EnumAttr<"StoreMode", "how stores to one location meet", 
 def StrategyAttr : I32EnumAttr<"Strategy", "the shape of the loops", [
     I32EnumAttrCase<"loop", 0>,     // as written: outer dims one by one, lanes along the last dim of a pass
     I32EnumAttrCase<"columns", 1>,  // lanes along the outer domain, reductions stream over rows below it
-    I32EnumAttrCase<"transpose", 2> // the last two outer dims in square tiles turned in registers
+    I32EnumAttrCase<"transpose", 2>,// the last two outer dims in square tiles turned in registers or shared memory
+    I32EnumAttrCase<"rows", 3>,     // `group` threads share one point of the outer domain and its inner passes
+    I32EnumAttrCase<"tiles", 4>     // a sum of products in tiles of shared memory, see `block`
   ]> {
   let cppNamespace = "::graphc::kernel";
 }
@@ -48,17 +50,21 @@ def ScheduleAttr : AttrDef<KernelDialect, "Schedule"> {
   let description = [{
     `strategy`: see `Strategy`. `tile`: edge of a transposing tile. `tail`: how incomplete vectors run.
     `nontemporal`: streaming stores for outputs that will not be read soon. `threads`: threads of a block on targets
-    that have blocks. The number of lanes stands on each pass (`lanes`), since passes of one kernel differ.
+    that have blocks; `group` of them share one point of the outer domain (strategies `rows` and `columns`). `block`, for `tiles`:
+    how many trailing outer dims are columns, how many before those are rows (what is left in front counts products), then the
+    sizes of a block's tile (rows, columns, depth) and of a thread's (rows, columns). The number of lanes stands on each pass (`lanes`), since passes of one kernel differ.
   }];
   let parameters = (ins
     DefaultValuedParameter<"::graphc::kernel::Strategy", "::graphc::kernel::Strategy::loop">:$strategy,
     DefaultValuedParameter<"::graphc::kernel::Tail", "::graphc::kernel::Tail::masked">:$tail,
     DefaultValuedParameter<"int64_t", "0">:$tile,
     DefaultValuedParameter<"int64_t", "0">:$threads,
-    DefaultValuedParameter<"bool", "false">:$nontemporal);
+    DefaultValuedParameter<"bool", "false">:$nontemporal,
+    DefaultValuedParameter<"int64_t", "0">:$group,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr">:$block);
   let assemblyFormat = "`<` struct(params) `>`";
   let builders = [AttrBuilder<(ins "::graphc::kernel::Strategy":$strategy), [{
-    return $_get($_ctxt, strategy, ::graphc::kernel::Tail::masked, 0, 0, false);
+    return $_get($_ctxt, strategy, ::graphc::kernel::Tail::masked, 0, 0, false, 0, ::mlir::DenseI64ArrayAttr());
   }]>];
 }
 

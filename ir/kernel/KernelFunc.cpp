@@ -90,6 +90,19 @@ AffineMap FuncOp::getRangeMap() {
     // A unit is a tile: the last two dims are counted in tiles.
     for (unsigned i = exprs.size() - 2; i < exprs.size(); ++i)
       exprs[i] = exprs[i].ceilDiv(getScheduleOrDefault().getTile());
+  if (DenseI64ArrayAttr block = getScheduleOrDefault().getBlock()) {
+    // A unit is a tile of one product.
+    unsigned first = exprs.size();
+    for (unsigned i : {0u, 1u}) {
+      AffineExpr joined = getAffineConstantExpr(1, getContext());
+      unsigned count = block[i];
+      for (unsigned d = first - count; d < first; ++d)
+        joined = joined * exprs[d];
+      exprs.erase(exprs.begin() + (first - count), exprs.begin() + first);
+      first -= count;
+      exprs.push_back(joined.ceilDiv(block[i == 0 ? 3 : 2]));
+    }
+  }
   AffineExpr units = getAffineConstantExpr(1, getContext());
   for (AffineExpr expr : exprs)
     units = units * expr;
@@ -162,6 +175,14 @@ LogicalResult FuncOp::verifyRegions() {
       return emitOpError("transposing needs two outer dims");
     if (schedule.getTile() < 1)
       return emitOpError("transposing needs a tile");
+  }
+  if (schedule.getStrategy() == Strategy::tiles) {
+    DenseI64ArrayAttr block = schedule.getBlock();
+    if (!block || block.size() != 7 || llvm::any_of(block.asArrayRef().drop_front(2), [](int64_t n) { return n < 1; }) ||
+        block[0] < 1 || block[1] < 1 || block[0] + block[1] > static_cast<int64_t>(getParallel().getSizes().getNumResults()))
+      return emitOpError("tiles need a block of 7 numbers: column dims, row dims, rows, columns, depth, rows and columns of a thread");
+  } else if (schedule.getBlock()) {
+    return emitOpError("has a block of tiles under another strategy");
   }
   return success();
 }

@@ -2,6 +2,7 @@
 
 #include "codegen/common/Passes.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cuda/Passes.h"
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
@@ -36,6 +37,7 @@ void registerDialects(mlir::DialectRegistry &registry) {
 void registerPasses() {
   codegen::registerGraphcKernelPasses();
   codegen::cpu::registerGraphcCpuPasses();
+  codegen::cuda::registerGraphcCudaPasses();
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
   mlir::registerPass([] { return createRaisePass(); });
   mlir::registerPass([] { return createDecomposePass(); });
