@@ -3,7 +3,7 @@
 # Words for RUN lines:
 #   graphc, graphc-opt, FileCheck, not, split-file, onnx-from-text, import-sweep   found on PATH
 #   %python    the python3 that cmake found (only its standard library may be used)
-#   %repo      the repository's root
+#   %repo      the repository's root; %build the build folder
 #   %exits N   runs the rest of the line and fails unless it exits with exactly N
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
 # Features for REQUIRES: shared, light-networks, magika, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
@@ -25,12 +25,14 @@ if config.llvm_tools_dir:
     path.append(config.llvm_tools_dir)
 config.environment["PATH"] = os.pathsep.join(path + [config.environment["PATH"]])
 # A test sees no cache but the one it names, so its result does not depend on what ran before.
+config.environment["GRAPHC_CACHE"] = "off"
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "no-cache")
 config.environment["HOME"] = config.test_exec_root
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%exits", f"{config.python} {config.test_source_root}/exits.py"))
 config.substitutions.append(("%repo", config.graphc_source_dir))
+config.substitutions.append(("%build", config.graphc_build_dir))
 config.substitutions.append(("%shared", config.graphc_shared_dir or "(no shared folder)"))
 
 if config.graphc_shared_dir and os.path.isdir(config.graphc_shared_dir):

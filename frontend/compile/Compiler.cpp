@@ -129,6 +129,7 @@ private:
         if (!file.ok())
           return file.status();
         sideBytes.assign((const char *)(*file)->bytes().data(), (*file)->bytes().size());
+        result.model.files.push_back({"", (*file)->path()});
       }
     } else {
       ImportOptions import;
@@ -154,6 +155,8 @@ private:
       result.inputNames = imported.inputNames;
       if (!imported.module)
         return firstError(Code::ModelMalformed, "\"" + path + "\" cannot be imported");
+      for (const std::string &name : imported.externalFiles)
+        result.model.files.push_back({name, (folder / name).string()});
       module = std::move(imported.module);
       sideBytes = std::move(imported.sideBytes);
     }
@@ -302,6 +305,9 @@ private:
     if (options.keepKernelText)
       for (auto [compiled, entry] : llvm::zip(*kernels, (*plan)->kernels))
         result.model.kernels.push_back({compiled.name, compiled.llvmIr, compiled.assembly, entry->source_ops});
+    if (options.keepObjects)
+      for (auto &kernel : *kernels)
+        result.model.kernelObjects.push_back(std::move(kernel.object));
     load.keepAlive = session;
     // An artifact stores prepared constants; a loaded model needs only what the library made of them.
     load.keepPrepared = !options.objectLevels.empty();
@@ -318,6 +324,8 @@ private:
       if (!mapped.ok())
         return mapped.status();
       load.weightFiles.push_back({(*mapped)->bytes(), *mapped});
+      if (llvm::none_of(result.model.files, [&](const ModelFile &known) { return known.name == file->path; }))
+        result.model.files.push_back({file->path, (*mapped)->path()});
       file->bytes = (*mapped)->bytes().size();
     }
     if (threads > 1) {
@@ -425,11 +433,4 @@ std::vector<PhaseInfo> graphc::phaseList() {
   for (const Phase &phase : phases())
     list.push_back({phase.name.str(), phase.does.str()});
   return list;
-}
-
-double CompiledModel::compileMs() const {
-  double total = 0;
-  for (const PhaseTime &time : times)
-    total += time.ms;
-  return total;
 }

@@ -30,6 +30,7 @@ struct CompileOptions {
   bool remarks = false;        // fill CompiledModel::remarks
   /// Levels whose kernels an artifact shall hold: fills CompiledModel::objects.
   std::vector<std::string> objectLevels;
+  bool keepObjects = false; // fill CompiledModel::kernelObjects
 };
 
 /// A problem or a warning of the compiler, ready to print.
@@ -55,12 +56,20 @@ struct LevelObject {
   std::vector<std::byte> sharedObject;
 };
 
+/// A file whose contents the result depends on, besides the model itself.
+struct ModelFile {
+  std::string name; // as the plan's weights call it; empty when it holds none
+  std::string path;
+};
+
 struct CompiledModel {
   /// Null when compilation stopped at `toPhase`.
   std::shared_ptr<const Executable> executable;
   std::vector<PhaseTime> times; // phases, then "codegen", "link", "load"
   std::vector<KernelText> kernels;
   std::vector<LevelObject> objects;
+  std::vector<std::string> kernelObjects; // relocatable, for cpuLevel; linkSharedObject makes one object of them
+  std::vector<ModelFile> files;
   std::vector<std::pair<std::string, std::string>> phases; // name, IR
   std::vector<CompileDiagnostic> remarks;
   std::string cpuLevel;

@@ -1,7 +1,6 @@
 #include "frontend/compile/KernelCache.h"
+#include "frontend/compile/Identity.h"
 #include "runtime/cache/CompileCache.h"
-
-#include <sys/stat.h>
 
 using namespace mlir;
 using namespace graphc;
@@ -10,14 +9,10 @@ using codegen::cpu::CompiledKernel;
 namespace {
 constexpr const char *kKind = "kernel";
 
-/// The running program stands for the version of the code generator: a rebuilt one never reads what an older one wrote.
-void addProgram(CacheKey &key) {
-  struct stat info {};
-  if (::stat("/proc/self/exe", &info) == 0)
-    key.add(int64_t(info.st_size)).add(int64_t(info.st_mtim.tv_sec)).add(int64_t(info.st_mtim.tv_nsec));
-}
+/// The code generator's build: another one never reads what this one wrote.
+std::string generatorIdentity() { return elfIdentity(fileOfCode(reinterpret_cast<const void *>(&codegen::cpu::compileKernels))); }
 
-std::string keyOf(kernel::FuncOp func, const codegen::cpu::CpuTarget &target) {
+std::string keyOf(kernel::FuncOp func, const codegen::cpu::CpuTarget &target, const std::string &generator) {
   // Names of source ops are comments; they do not change the code.
   OwningOpRef<kernel::FuncOp> copy = cast<kernel::FuncOp>(func->clone());
   copy->removeSourcesAttr();
@@ -25,8 +20,7 @@ std::string keyOf(kernel::FuncOp func, const codegen::cpu::CpuTarget &target) {
   llvm::raw_string_ostream os(text);
   copy->print(os, OpPrintingFlags().useLocalScope().enableDebugInfo(false));
   CacheKey key;
-  key.add(text).add(target.name()).add(target.llvmCpu()).add(target.llvmFeatures());
-  addProgram(key);
+  key.add(text).add(target.name()).add(target.llvmCpu()).add(target.llvmFeatures()).add(generator);
   return key.str();
 }
 } // namespace
@@ -40,11 +34,12 @@ graphc::compileKernelsCached(ModuleOp module, const codegen::cpu::CpuTarget &tar
     warn("the compile cache is not used: " + cache.status().message());
     return codegen::cpu::compileKernels(module, target, options);
   }
+  const std::string generator = generatorIdentity();
   llvm::StringMap<CompiledKernel> known;
   llvm::StringMap<std::string> keys;
   OwningOpRef<ModuleOp> missing = module.clone();
   for (auto func : llvm::make_early_inc_range(missing->getOps<kernel::FuncOp>())) {
-    std::string name = func.getSymName().str(), key = keyOf(func, target);
+    std::string name = func.getSymName().str(), key = keyOf(func, target, generator);
     keys[name] = key;
     if (auto object = (*cache).find(kKind, key)) {
       known[name] = {name, std::string(reinterpret_cast<const char *>(object->data()), object->size()), "", ""};

@@ -367,10 +367,6 @@ private:
 
 } // namespace
 
-bool VerifyReport::matches() const {
-  return std::all_of(findings.begin(), findings.end(), [](const VerifyFinding &finding) { return finding.kind == VerifyFinding::NotChecked; });
-}
-
 Tolerance groupTolerance(DType dtype) {
   switch (dtype) {
   case DType::F64: return {1e-9, 0, 1e-11};

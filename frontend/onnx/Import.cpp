@@ -135,10 +135,12 @@ ImportResult importOnnxBytes(std::string_view bytes, const std::string &name, co
     return {};
   }
   std::filesystem::path path(name);
-  LiteralSource source{&context, bytes, path.filename().string(), path.parent_path().string()};
+  auto externalFiles = std::make_shared<std::set<std::string>>();
+  LiteralSource source{&context, bytes, path.filename().string(), path.parent_path().string(), externalFiles};
   Report report;
   GraphImporter importer(model, std::move(split->initializers), std::move(source), options, name);
   ImportResult result = importer.run(report);
+  result.externalFiles.assign(externalFiles->begin(), externalFiles->end());
   report.send(name, sink);
   if (!report.clean())
     result.module = nullptr;

@@ -46,6 +46,8 @@ struct ImportResult {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Weights that are not raw bytes in a file: varints, tensors held by attributes.
   std::string sideBytes;
+  /// Names of the files that hold external data, below the model's folder.
+  std::vector<std::string> externalFiles;
   /// Inputs on whose *values* sizes depend (the shape of a Reshape, the k of a TopK …). When an import fails for lack of
   /// them, import again with `constantInputs` holding the values at hand.
   std::vector<std::string> valueInputs;

@@ -204,6 +204,8 @@ std::shared_ptr<Literal> decodeTensor(const ::onnx::TensorProto &proto, std::opt
     }
     checkSize(length);
     literal->externalPath = externalPath(location, source.folder);
+    if (source.externalFiles)
+      source.externalFiles->insert(location);
     std::error_code failed;
     uint64_t fileSize = std::filesystem::file_size(literal->externalPath, failed);
     if (failed || fileSize < offset || fileSize - offset < length)

@@ -10,6 +10,7 @@
 #include "runtime/base/HostTensor.h"
 
 #include <memory>
+#include <set>
 
 namespace onnx {
 class TensorProto;
@@ -50,6 +51,8 @@ struct LiteralSource {
   std::string_view modelBytes; // of the whole file
   std::string modelFile;       // its name, for weights
   std::string folder;          // external data must lie below
+  /// Gets the names of external files as they are met; may be null.
+  std::shared_ptr<std::set<std::string>> externalFiles;
 };
 
 /// Decodes a tensor; `raw` is where its raw_data lies in the model file when the skeleton left it out. Fails on sizes that

@@ -21,10 +21,36 @@ namespace {
 using json = nlohmann::json;
 constexpr int kFormatVersion = 1;
 
-std::string hashText(std::span<const std::byte> bytes) {
-  char buffer[20];
-  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(XXH3_64bits(bytes.data(), bytes.size())));
-  return buffer;
+constexpr const char *kWeights = "weights.bin";
+
+/// XXH3 of bytes that come in pieces.
+class Hash {
+public:
+  Hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~Hash() { XXH3_freeState(state_); }
+  Hash(const Hash &) = delete;
+  void add(std::span<const std::byte> bytes) { XXH3_64bits_update(state_, bytes.data(), bytes.size()); }
+  std::string text() const {
+    char buffer[20];
+    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state_)));
+    return buffer;
+  }
+
+private:
+  XXH3_state_t *state_;
+};
+
+/// `file`: whose pages are let go of as soon as they are hashed, so that checking an artifact costs no memory.
+std::string hashText(std::span<const std::byte> bytes, const MappedFile *file = nullptr) {
+  Hash hash;
+  constexpr size_t kChunk = 4 << 20;
+  for (size_t at = 0; at < bytes.size(); at += kChunk) {
+    auto chunk = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
+    hash.add(chunk);
+    if (file)
+      file->release(chunk);
+  }
+  return hash.text();
 }
 
 template <typename Container>
@@ -38,7 +64,7 @@ struct Opened {
   std::map<std::string, std::span<const std::byte>> sections;
 };
 
-Result<Opened> open(std::span<const std::byte> file, bool checkHashes) {
+Result<Opened> open(std::span<const std::byte> file, bool checkHashes, const MappedFile *mapped = nullptr) {
   GRAPHC_ASSIGN_OR_RETURN(auto entries, readZip(file));
   Opened opened;
   std::map<std::string, ZipEntry> byName;
@@ -66,11 +92,11 @@ Result<Opened> open(std::span<const std::byte> file, bool checkHashes) {
       return error(Code::ArtifactCorrupt, "section '", name, "' should have ", bytes, " bytes, but has ",
                    entry == byName.end() ? 0 : entry->second.bytes);
     auto data = file.subspan(entry->second.offset, bytes);
-    if (checkHashes && hashText(data) != section.at("xxh3").get<std::string>())
+    if (checkHashes && hashText(data, mapped) != section.at("xxh3").get<std::string>())
       return error(Code::ArtifactCorrupt, "section '", name, "' is damaged (checksum mismatch); copy or compile the artifact again");
     opened.sections[name] = data;
   }
-  for (const char *name : {"plan.bin", "weights.bin"})
+  for (const char *name : {"plan.bin", kWeights})
     if (!opened.sections.count(name))
       return error(Code::ArtifactCorrupt, "the artifact has no section '", name, "'");
   return opened;
@@ -89,18 +115,38 @@ auto guarded(Body body) -> decltype(body()) {
 } // namespace
 
 Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
-                     cpu::Level packedLevel) {
+                     cpu::Level packedLevel, const ArtifactWriteOptions &options) {
   // Constants move into one file; what `prepare` computed is a constant now.
   std::unique_ptr<plan::PlanT> plan(plan::GetPlan(plan::toBytes(executable.plan()).data())->UnPack());
   std::vector<std::span<const std::byte>> pieces;
-  std::map<int, uint64_t> offsets;
+  std::vector<std::unique_ptr<plan::WeightFileT>> files(1);
+  std::map<int, int> outerIndex; // old file index -> new
+  json absent = json::array();
   uint64_t at = 0;
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     plan::BufferT &buffer = *plan->buffers[i];
-    if (buffer.kind != plan::BufferKind::Weight && buffer.kind != plan::BufferKind::Prepared)
+    bool isPrepared = buffer.kind == plan::BufferKind::Prepared;
+    if (buffer.kind != plan::BufferKind::Weight && !isPrepared)
       continue;
+    if (isPrepared && options.leaveOutPacked && !executable.readsConstant(static_cast<int>(i))) {
+      absent.push_back(i);
+      continue;
+    }
+    if (!isPrepared && buffer.weight->file >= 0 && static_cast<size_t>(buffer.weight->file) < options.outerFiles.size() &&
+        !options.outerFiles[buffer.weight->file].path.empty()) {
+      const auto &outer = options.outerFiles[buffer.weight->file];
+      auto [entry, isNew] = outerIndex.try_emplace(buffer.weight->file, static_cast<int>(files.size()));
+      if (isNew) {
+        auto file = std::make_unique<plan::WeightFileT>();
+        file->path = outer.path;
+        file->bytes = outer.bytes;
+        files.push_back(std::move(file));
+      }
+      buffer.weight->file = entry->second;
+      continue;
+    }
     std::span<const std::byte> bytes = executable.constant(static_cast<int>(i));
-    if (buffer.kind == plan::BufferKind::Prepared && bytes.empty() &&
+    if (isPrepared && bytes.empty() &&
         std::none_of(buffer.dims.begin(), buffer.dims.end(), [&](int dim) { return plan->exprs[dim].value() == 0; }))
       return error(Code::Internal, "prepared constant '", buffer.name, "' was released after packing; load with keepPrepared to write an artifact");
     at = (at + 63) / 64 * 64;
@@ -114,11 +160,10 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
     at += bytes.size();
   }
   plan->prepare.clear();
-  plan->files.clear();
-  auto file = std::make_unique<plan::WeightFileT>();
-  file->path = "weights.bin";
-  file->bytes = at;
-  plan->files.push_back(std::move(file));
+  files[0] = std::make_unique<plan::WeightFileT>();
+  files[0]->path = kWeights;
+  files[0]->bytes = at;
+  plan->files = std::move(files);
 
   std::vector<uint8_t> planBytes = plan::toBytes(*plan);
   std::string planText = plan::planText(*plan);
@@ -135,20 +180,16 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
 
   // Hashes of sections made of pieces, with the gaps that align them.
   auto hashPieces = [](const std::vector<std::span<const std::byte>> &list) {
-    XXH3_state_t *state = XXH3_createState();
-    XXH3_64bits_reset(state);
-    uint64_t at = 0;
     static const std::byte zeros[64] = {};
+    Hash hash;
+    uint64_t at = 0;
     for (const auto &piece : list) {
       uint64_t gap = (64 - at % 64) % 64;
-      XXH3_64bits_update(state, zeros, gap);
-      XXH3_64bits_update(state, piece.data(), piece.size());
+      hash.add({zeros, gap});
+      hash.add(piece);
       at += gap + piece.size();
     }
-    char buffer[20];
-    std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(XXH3_64bits_digest(state)));
-    XXH3_freeState(state);
-    return std::string(buffer);
+    return hash.text();
   };
   std::string packedName = "packed/" + std::string(cpu::levelName(packedLevel)) + ".bin";
   json manifest;
@@ -167,11 +208,15 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
     levels.push_back(level);
     describe("kernels/" + level + ".so", entry.sharedObject.size(), hashText(entry.sharedObject));
   }
-  describe("weights.bin", at, hashPieces(pieces));
+  describe(kWeights, at, hashPieces(pieces));
   if (!packed.empty()) {
     describe(packedName, packedAt, hashPieces(packedPieces));
     manifest["packed"] = {{"section", packedName}, {"entries", packedIndex}};
   }
+  if (!absent.empty())
+    manifest["absent"] = absent;
+  if (!options.notes.empty())
+    manifest["notes"] = options.notes;
   manifest["levels"] = levels;
   manifest["sections"] = sections;
   std::string manifestText = manifest.dump(1);
@@ -182,17 +227,22 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
   GRAPHC_RETURN_IF_ERROR(zip.add("plan.txt", bytesOf(planText)));
   for (const ArtifactKernels &entry : kernels)
     GRAPHC_RETURN_IF_ERROR(zip.add("kernels/" + std::string(cpu::levelName(entry.level)) + ".so", entry.sharedObject));
-  GRAPHC_RETURN_IF_ERROR(zip.add("weights.bin", pieces, true));
+  GRAPHC_RETURN_IF_ERROR(zip.add(kWeights, pieces, true));
   if (!packed.empty())
     GRAPHC_RETURN_IF_ERROR(zip.add(packedName, packedPieces, true));
   return zip.finish();
 }
 
+namespace {
+Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                                     const MappedFile *mapped, const ArtifactOptions &options);
+} // namespace
+
 Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, const ArtifactOptions &options) {
   auto mapped = MappedFile::open(path);
   if (!mapped.ok())
     return error(Code::ArtifactUnreadable, mapped.status().message());
-  auto executable = loadArtifact((*mapped)->bytes(), *mapped, options);
+  auto executable = loadOpened((*mapped)->bytes(), *mapped, mapped->get(), options);
   if (!executable.ok())
     return error(executable.status().code(), "'", path, "': ", executable.status().message());
   return executable;
@@ -200,8 +250,32 @@ Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, 
 
 Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                                        const ArtifactOptions &options) {
+  return loadOpened(file, std::move(owner), nullptr, options);
+}
+
+namespace {
+
+/// Bytes of every file of the plan: the artifact's own weights, then those that lie outside.
+Result<std::vector<WeightBytes>> weightFilesOf(const plan::PlanT &plan, WeightBytes own, const std::map<std::string, WeightBytes> &outer) {
+  std::vector<WeightBytes> files;
+  for (const auto &file : plan.files) {
+    if (file && file->path == kWeights) {
+      files.push_back(own);
+      continue;
+    }
+    auto found = outer.find(file ? file->path : "");
+    if (found == outer.end())
+      return error(Code::WeightFile, "the artifact leaves its weights in '", file ? file->path : "",
+                   "' and is of use only to the compile cache; write one that stands alone with graphc compile");
+    files.push_back(found->second);
+  }
+  return files;
+}
+
+Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> file, std::shared_ptr<const void> owner,
+                                                     const MappedFile *mapped, const ArtifactOptions &options) {
   return guarded([&]() -> Result<std::shared_ptr<const Executable>> {
-    GRAPHC_ASSIGN_OR_RETURN(Opened opened, open(file, true));
+    GRAPHC_ASSIGN_OR_RETURN(Opened opened, open(file, true, mapped));
     auto planSection = opened.sections["plan.bin"];
     GRAPHC_ASSIGN_OR_RETURN(auto plan, plan::fromBytes({reinterpret_cast<const uint8_t *>(planSection.data()), planSection.size()}));
 
@@ -222,7 +296,9 @@ Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte
     load.pool = options.pool;
     load.log = options.log;
     load.serialCutoffNs = options.serialCutoffNs;
-    load.weightFiles.push_back({opened.sections["weights.bin"], owner});
+    GRAPHC_ASSIGN_OR_RETURN(load.weightFiles, weightFilesOf(*plan, {opened.sections[kWeights], owner}, options.outerFiles));
+    if (opened.manifest.contains("absent"))
+      load.absentConstants = opened.manifest["absent"].get<std::vector<int>>();
     if (!plan->kernels.empty()) {
       std::string section = "kernels/" + std::string(cpu::levelName(*chosen)) + ".so";
       if (!opened.sections.count(section))
@@ -257,6 +333,8 @@ Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte
   });
 }
 
+} // namespace
+
 Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file) {
   return guarded([&]() -> Result<ArtifactSummary> {
     GRAPHC_ASSIGN_OR_RETURN(Opened opened, open(file, false));
@@ -266,6 +344,8 @@ Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file) {
     summary.levels = opened.manifest.at("levels").get<std::vector<std::string>>();
     for (const auto &section : opened.manifest.at("sections"))
       summary.sections.push_back({section.at("name"), section.at("bytes")});
+    if (opened.manifest.contains("notes"))
+      summary.notes = opened.manifest["notes"].get<std::map<std::string, std::string>>();
     return summary;
   });
 }

@@ -6,12 +6,14 @@
 //   kernels/LEVEL.so     the kernels for one CPU level
 //   packed/LEVEL.bin     constants in the library's layout for that level
 //
-// All hashes are checked before anything is used; weights are mapped, not copied.
+// All hashes are checked before anything is used; weights are mapped, not copied. The compile cache keeps a leaner kind: weights
+// that lie unchanged in the model stay there, and constants that were packed are left out.
 #pragma once
 
 #include "runtime/devices/cpu/CpuLevel.h"
 #include "runtime/exec/Executable.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,16 +25,32 @@ struct ArtifactKernels {
   std::vector<std::byte> sharedObject;
 };
 
+struct ArtifactWriteOptions {
+  /// Weights that lie in these files (by index of Executable::plan().files; an empty path: not so) are named by offset
+  /// instead of copied. Such an artifact needs the same files at load.
+  struct OuterFile {
+    std::string path;
+    uint64_t bytes = 0;
+  };
+  std::vector<OuterFile> outerFiles;
+  /// Leave out prepared constants of which a call here reads only the packed form; other machines must compile anew.
+  bool leaveOutPacked = false;
+  /// Kept in the manifest for whoever asks.
+  std::map<std::string, std::string> notes;
+};
+
 /// Writes what `executable` runs: its plan without `prepare`, its constants, `kernels` for the levels asked for, and what the
 /// library has packed for `packedLevel` (this machine's).
 Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
-                     cpu::Level packedLevel);
+                     cpu::Level packedLevel, const ArtifactWriteOptions &options = {});
 
 struct ArtifactOptions {
   std::shared_ptr<ThreadPool> pool;
   LogFn log;
   double serialCutoffNs = LoadOptions().serialCutoffNs;
   std::optional<cpu::Level> level; // default: the best that file and machine share
+  /// Files outside that hold weights, by the path the artifact calls them.
+  std::map<std::string, WeightBytes> outerFiles;
 };
 
 /// From a path (mapped) or from memory that `owner` keeps alive.
@@ -40,11 +58,12 @@ Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, 
 Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                                        const ArtifactOptions &options);
 
-/// Names, sizes and levels, for `inspect`.
+/// Names, sizes, levels and notes, for `inspect` and the cache. Checks the manifest only.
 struct ArtifactSummary {
   std::string producer, model;
   std::vector<std::string> levels;
   std::vector<std::pair<std::string, uint64_t>> sections;
+  std::map<std::string, std::string> notes;
 };
 Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file);
 

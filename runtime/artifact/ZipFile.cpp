@@ -1,6 +1,7 @@
 #include "runtime/artifact/ZipFile.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -67,21 +68,24 @@ uint32_t crc32(std::span<const std::byte> bytes, uint32_t crc) {
 }
 
 Result<ZipWriter> ZipWriter::create(const std::string &path) {
-  int fd = ::open((path + ".tmp").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // Of this process alone: two that write the same artifact must not write into each other's.
+  static std::atomic<uint64_t> counter{0};
+  std::string temporary = text(path, ".", ::getpid(), ".", counter.fetch_add(1), ".tmp");
+  int fd = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     return error(Code::FileSystem, "'", path, "' cannot be written: ", std::strerror(errno));
-  return ZipWriter(path, fd);
+  return ZipWriter(path, std::move(temporary), fd);
 }
 
 ZipWriter::ZipWriter(ZipWriter &&other)
-    : path_(std::move(other.path_)), fd_(other.fd_), at_(other.at_), entries_(std::move(other.entries_)) {
+    : path_(std::move(other.path_)), temporary_(std::move(other.temporary_)), fd_(other.fd_), at_(other.at_), entries_(std::move(other.entries_)) {
   other.fd_ = -1;
 }
 
 ZipWriter::~ZipWriter() {
   if (fd_ >= 0) { // not finished
     ::close(fd_);
-    ::unlink((path_ + ".tmp").c_str());
+    ::unlink(temporary_.c_str());
   }
 }
 
@@ -208,10 +212,9 @@ Status ZipWriter::finish() {
   GRAPHC_RETURN_IF_ERROR(write(end.data.data(), end.data.size()));
   int failed = ::close(fd_);
   fd_ = -1;
-  std::string temporary = path_ + ".tmp";
-  if (failed || std::rename(temporary.c_str(), path_.c_str()) != 0) {
+  if (failed || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     int reason = errno;
-    ::unlink(temporary.c_str());
+    ::unlink(temporary_.c_str());
     return error(Code::FileSystem, "'", path_, "' cannot be completed: ", std::strerror(reason));
   }
   return {};

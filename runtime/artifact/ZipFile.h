@@ -14,7 +14,7 @@ namespace graphc {
 
 class ZipWriter {
 public:
-  /// Writes to `path` + ".tmp" until finish() moves it into place.
+  /// Writes to a file beside `path` until finish() moves it into place.
   static Result<ZipWriter> create(const std::string &path);
   ZipWriter(ZipWriter &&);
   ZipWriter &operator=(ZipWriter &&) = delete;
@@ -31,10 +31,10 @@ private:
     uint32_t crc;
     uint64_t bytes, headerOffset;
   };
-  ZipWriter(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  ZipWriter(std::string path, std::string temporary, int fd) : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
   Status write(const void *data, size_t bytes);
 
-  std::string path_;
+  std::string path_, temporary_;
   int fd_ = -1;
   uint64_t at_ = 0;
   std::vector<Entry> entries_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
@@ -26,9 +27,11 @@ struct Header {
   uint64_t bytes, hash;
   char reserved[40];
 };
-static_assert(sizeof(Header) == CompileCache::kHeaderBytes);
+static_assert(sizeof(Header) == 64);
 constexpr char kMagic[8] = {'g', 'r', 'a', 'p', 'h', 'c', '0', '1'};
-constexpr const char *kSuffix = ".entry";
+constexpr const char *kSuffixes[] = {".entry", ".gcx"}; // by Form
+/// Temporary files of processes that died while writing are removed when they are this old.
+constexpr int64_t kAbandonedSeconds = 3600;
 
 Status writeAll(int fd, const void *data, size_t bytes) {
   const auto *p = static_cast<const char *>(data);
@@ -90,41 +93,65 @@ Result<CompileCache> CompileCache::open(Options options) {
   return CompileCache(std::move(options));
 }
 
-std::string CompileCache::pathOf(std::string_view kind, const std::string &key) const {
-  return options_.folder + "/" + std::string(kind) + "-" + key + kSuffix;
+std::string CompileCache::pathOf(std::string_view kind, const std::string &key, Form form) const {
+  return options_.folder + "/" + std::string(kind) + "-" + key + kSuffixes[static_cast<int>(form)];
 }
 
-std::string CompileCache::findFile(std::string_view kind, const std::string &key) {
-  std::string path = pathOf(kind, key);
+std::string CompileCache::temporaryOf(const std::string &path) const {
+  static std::atomic<uint64_t> counter{0};
+  return text(path, ".", ::getpid(), ".", counter.fetch_add(1), ".tmp");
+}
+
+std::optional<std::vector<std::byte>> CompileCache::find(std::string_view kind, const std::string &key) {
+  std::string path = pathOf(kind, key, Form::Checksummed);
   if (::access(path.c_str(), F_OK) == 0) {
     auto mapped = MappedFile::open(path);
     if (mapped.ok() && intact((*mapped)->bytes())) {
       ++counters_.hits;
       ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // used now
-      return path;
+      auto payload = (*mapped)->bytes().subspan(sizeof(Header));
+      return std::vector<std::byte>(payload.begin(), payload.end());
     }
     ++counters_.damaged;
     ::unlink(path.c_str());
   }
   ++counters_.misses;
-  return "";
+  return std::nullopt;
 }
 
-std::optional<std::vector<std::byte>> CompileCache::find(std::string_view kind, const std::string &key) {
-  std::string path = findFile(kind, key);
-  if (path.empty())
+std::optional<std::string> CompileCache::findFile(std::string_view kind, const std::string &key) {
+  std::string path = pathOf(kind, key, Form::File);
+  if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0 && ::access(path.c_str(), R_OK) != 0) {
+    ++counters_.misses;
     return std::nullopt;
-  auto mapped = MappedFile::open(path);
-  if (!mapped.ok() || (*mapped)->bytes().size() < kHeaderBytes) // removed by another process in between
-    return std::nullopt;
-  auto payload = (*mapped)->bytes().subspan(kHeaderBytes);
-  return std::vector<std::byte>(payload.begin(), payload.end());
+  }
+  ++counters_.hits;
+  return path;
+}
+
+void CompileCache::removeDamaged(std::string_view kind, const std::string &key) {
+  ++counters_.damaged;
+  ::unlink(pathOf(kind, key, Form::File).c_str());
+}
+
+Status CompileCache::moveIntoPlace(const std::string &temporary, const std::string &path) {
+  struct stat info {};
+  int64_t bytes = ::stat(temporary.c_str(), &info) == 0 ? info.st_size : 0;
+  if (::rename(temporary.c_str(), path.c_str()) != 0)
+    return error(Code::CacheUnusable, std::strerror(errno));
+  ++counters_.stored;
+  // Looking through the folder costs a call per entry, so not after every store: first, and when much was added.
+  storedBytes_ += bytes;
+  if (!looked_ || storedBytes_ > options_.maxBytes / 16) {
+    looked_ = true;
+    storedBytes_ = 0;
+    shrink();
+  }
+  return {};
 }
 
 Status CompileCache::store(std::string_view kind, const std::string &key, std::span<const std::byte> bytes) {
-  static std::atomic<uint64_t> counter{0};
-  std::string path = pathOf(kind, key);
-  std::string temporary = text(path, ".", ::getpid(), ".", counter.fetch_add(1), ".tmp");
+  std::string path = pathOf(kind, key, Form::Checksummed), temporary = temporaryOf(path);
   auto unusable = [&](const std::string &reason) {
     ::unlink(temporary.c_str());
     return error(Code::CacheUnusable, "the cache entry '", path, "' (", bytes.size(), " bytes) cannot be written: ", reason);
@@ -141,28 +168,34 @@ Status CompileCache::store(std::string_view kind, const std::string &key, std::s
     written = writeAll(fd, bytes.data(), bytes.size());
   if (::close(fd) != 0 && written.ok())
     written = error(Code::CacheUnusable, std::strerror(errno));
-  if (!written.ok())
-    return unusable(written.message());
-  if (::rename(temporary.c_str(), path.c_str()) != 0)
-    return unusable(std::strerror(errno));
-  ++counters_.stored;
-  shrink();
-  return {};
+  if (written.ok())
+    written = moveIntoPlace(temporary, path);
+  return written.ok() ? Status() : unusable(written.message());
+}
+
+Status CompileCache::storeFile(std::string_view kind, const std::string &key,
+                               const std::function<Status(const std::string &path)> &write) {
+  std::string path = pathOf(kind, key, Form::File), temporary = temporaryOf(path);
+  Status written = write(temporary);
+  if (written.ok())
+    written = moveIntoPlace(temporary, path);
+  if (written.ok())
+    return {};
+  ::unlink(temporary.c_str());
+  return error(Code::CacheUnusable, "the cache entry '", path, "' cannot be written: ", written.message());
 }
 
 std::vector<CompileCache::Entry> CompileCache::list() const {
   std::vector<Entry> entries;
   std::error_code problem;
   for (fs::directory_iterator it(options_.folder, problem), end; !problem && it != end; it.increment(problem)) {
-    std::string name = it->path().filename().string();
+    std::string name = it->path().stem().string();
     size_t dash = name.find('-');
-    if (it->path().extension() != kSuffix || dash == std::string::npos)
-      continue;
+    bool known = std::find(std::begin(kSuffixes), std::end(kSuffixes), it->path().extension()) != std::end(kSuffixes);
     struct stat info;
-    if (::stat(it->path().c_str(), &info) != 0)
-      continue; // removed meanwhile
-    entries.push_back({name.substr(0, dash), name.substr(dash + 1, name.size() - dash - 1 - std::strlen(kSuffix)), info.st_size,
-                       info.st_mtim.tv_sec});
+    if (!known || dash == std::string::npos || ::stat(it->path().c_str(), &info) != 0) // removed meanwhile
+      continue;
+    entries.push_back({name.substr(0, dash), name.substr(dash + 1), info.st_size, info.st_mtim.tv_sec, it->path().string()});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
     return std::tie(a.kind, a.key) < std::tie(b.kind, b.key);
@@ -178,6 +211,12 @@ int64_t CompileCache::totalBytes() const {
 }
 
 void CompileCache::shrink() {
+  std::error_code problem;
+  for (fs::directory_iterator it(options_.folder, problem), end; !problem && it != end; it.increment(problem)) {
+    struct stat info;
+    if (it->path().extension() == ".tmp" && ::stat(it->path().c_str(), &info) == 0 && ::time(nullptr) - info.st_mtim.tv_sec > kAbandonedSeconds)
+      ::unlink(it->path().c_str());
+  }
   std::vector<Entry> entries = list();
   int64_t total = 0;
   for (const Entry &entry : entries)
@@ -191,15 +230,15 @@ void CompileCache::shrink() {
   for (const Entry &entry : entries) {
     if (total <= options_.maxBytes / 10 * 9)
       break;
-    if (::unlink(pathOf(entry.kind, entry.key).c_str()) == 0)
+    if (::unlink(entry.path.c_str()) == 0)
       total -= entry.bytes;
   }
 }
 
 Status CompileCache::clear() {
   for (const Entry &entry : list())
-    if (::unlink(pathOf(entry.kind, entry.key).c_str()) != 0 && errno != ENOENT)
-      return error(Code::CacheUnusable, "the cache entry '", pathOf(entry.kind, entry.key), "' cannot be removed: ", std::strerror(errno));
+    if (::unlink(entry.path.c_str()) != 0 && errno != ENOENT)
+      return error(Code::CacheUnusable, "the cache entry '", entry.path, "' cannot be removed: ", std::strerror(errno));
   return {};
 }
 

@@ -1,14 +1,16 @@
 // Results of compilation kept on disk: kernel objects and whole artifacts, found by content.
 //
-// An entry is one file, named by its key, holding a checksum and the bytes. It is written beside and moved into place, so readers
-// see all of it or nothing, and processes need no lock to share the folder. A damaged entry counts as missing and is
-// removed. When the folder grows past its limit the entries used longest ago go first.
+// An entry is one file, named by its key: a checksum and the bytes (`.entry`), or an artifact, which checks itself (`.gcx`). It is
+// written beside and moved into place, so readers see all of it or nothing, and processes need no lock to share the
+// folder. A damaged entry counts as missing and is removed. When the folder grows past its limit the entries used longest
+// ago go first.
 #pragma once
 
 #include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +48,7 @@ public:
     std::string kind, key;
     int64_t bytes = 0;
     int64_t lastUsed = 0; // seconds since the epoch
+    std::string path;
   };
   struct Counters {
     int64_t hits = 0, misses = 0, stored = 0, damaged = 0;
@@ -56,12 +59,14 @@ public:
 
   /// `kind`: "kernel", "model" … groups entries for people. Nothing when there is no (intact) entry.
   std::optional<std::vector<std::byte>> find(std::string_view kind, const std::string &key);
-  /// The path of an intact entry's payload cannot be mapped directly: it begins at this offset of the file.
-  static constexpr size_t kHeaderBytes = 64;
-  /// Path of the entry's file after checking it, for mapping; empty when there is none.
-  std::string findFile(std::string_view kind, const std::string &key);
   /// A failure (disk full, no permission) leaves the cache as it was; callers report it in one line and go on.
   Status store(std::string_view kind, const std::string &key, std::span<const std::byte> bytes);
+
+  /// An entry that checks itself, as `write` makes it at the path it is given.
+  Status storeFile(std::string_view kind, const std::string &key, const std::function<Status(const std::string &path)> &write);
+  /// Its path when there is one; it counts as used now. Who finds it damaged says so.
+  std::optional<std::string> findFile(std::string_view kind, const std::string &key);
+  void removeDamaged(std::string_view kind, const std::string &key);
 
   std::vector<Entry> list() const;
   int64_t totalBytes() const;
@@ -71,11 +76,16 @@ public:
 
 private:
   explicit CompileCache(Options options) : options_(std::move(options)) {}
-  std::string pathOf(std::string_view kind, const std::string &key) const;
+  enum class Form { Checksummed, File };
+  std::string pathOf(std::string_view kind, const std::string &key, Form form) const;
+  std::string temporaryOf(const std::string &path) const;
+  Status moveIntoPlace(const std::string &temporary, const std::string &path);
   void shrink();
 
   Options options_;
   Counters counters_;
+  int64_t storedBytes_ = 0; // since the folder was last looked through
+  bool looked_ = false;
 };
 
 } // namespace graphc

@@ -126,6 +126,19 @@ std::span<const std::byte> Executable::constant(int buffer) const {
   return {info.constant, static_cast<size_t>(info.constantBytes)};
 }
 
+bool Executable::readsConstant(int buffer) const {
+  if (program_->constantsRead.empty() || program_->constantsRead[buffer])
+    return true;
+  // What was packed of a part of it could not be told from the whole.
+  const BufferInfo &info = program_->buffers[buffer];
+  for (const auto &entry : program_->packing->entries()) {
+    const auto *source = static_cast<const std::byte *>(entry.source);
+    if (source > info.constant && source < info.constant + info.constantBytes)
+      return true;
+  }
+  return false;
+}
+
 std::vector<PackedWeight> Executable::packedWeights() const {
   // Constants are told apart by their address; an alias of offset 0 shares it with its root, either will do.
   std::map<const void *, int> bufferAt;

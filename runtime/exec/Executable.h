@@ -53,6 +53,8 @@ struct LoadOptions {
   /// Work estimated below this is not shared out; README.md has the measurement.
   double serialCutoffNs = 6000;
   std::vector<PackedWeight> packedWeights;
+  /// Buffers whose contents are not at hand: calls must do with what is packed of them, or the load fails.
+  std::vector<int> absentConstants;
   LogFn log;
 };
 
@@ -139,6 +141,8 @@ public:
   std::string implementation(int command) const;
   /// Bytes of a Weight or Prepared buffer; empty for others, and for those released after packing.
   std::span<const std::byte> constant(int buffer) const;
+  /// Whether a call may read the constant where the plan put it, and not only its packed form.
+  bool readsConstant(int buffer) const;
   /// Everything packed so far, by the buffer it came from.
   std::vector<PackedWeight> packedWeights() const;
 

@@ -56,9 +56,13 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     auto context = std::make_unique<Context>(*this, main);
     GRAPHC_RETURN_IF_ERROR(context->predict({}).status());
     reportSlowLibraries(*context, main.steps);
-    releaseUnusedPrepared(*context);
+    findReadConstants(*context);
+    releaseUnusedPrepared();
     freeContexts[0].store(context.release());
   }
+  for (size_t i = 0; i < absent.size(); ++i)
+    if (absent[i] && (constantsRead.empty() || constantsRead[i]))
+      return error(Code::ArtifactTarget, "constant '", plan->buffers[i]->name, "' was left out of the artifact, and a call here needs it; compile the model again");
   return {};
 }
 
@@ -132,6 +136,12 @@ Status Program::loadConstants() {
                    plan->files[i]->bytes, "; it was truncated or changed");
 
   std::vector<const std::byte *> address(buffers.size(), nullptr);
+  absent.resize(buffers.size());
+  for (int buffer : options.absentConstants) {
+    if (buffer < 0 || buffer >= static_cast<int>(buffers.size()) || plan->buffers[buffer]->kind != BufferKind::Prepared || !plan->prepare.empty())
+      return error(Code::PlanInvalid, "plan: buffer ", buffer, " of ", buffers.size(), " is said to be absent, but is no prepared constant");
+    absent[buffer] = true;
+  }
   prepared.resize(buffers.size());
   preparedSize.assign(buffers.size(), 0);
   for (size_t i = 0; i < buffers.size(); ++i) {
@@ -156,6 +166,10 @@ Status Program::loadConstants() {
       address[i] = bytes.empty() ? nothing : bytes.data();
       buffers[i].constantBytes = static_cast<int64_t>(bytes.size());
       weightBytes += static_cast<int64_t>(bytes.size());
+    } else if (source.kind == BufferKind::Prepared && absent[i]) {
+      // An address that stands for the constant in the packing cache; nothing is read there.
+      address[i] = reinterpret_cast<const std::byte *>(&source);
+      packing->refuse(address[i]);
     } else if (source.kind == BufferKind::Prepared) {
       std::vector<int64_t> dims;
       for (int dim : source.dims) {
@@ -474,28 +488,31 @@ void Program::reportSlowLibraries(const Context &context, const std::vector<Step
   }
 }
 
-/// Prepared constants that only fed a packing are not read again.
-void Program::releaseUnusedPrepared(const Context &context) {
-  if (options.keepPrepared)
-    return;
-  std::vector<bool> read(buffers.size());
+/// Constants that only fed a packing are not read again: those a call's library kernels have packed.
+void Program::findReadConstants(const Context &context) {
+  constantsRead.assign(buffers.size(), false);
   std::function<void(const std::vector<Step> &)> visit = [&](const std::vector<Step> &steps) {
     for (const Step &step : steps) {
       visit(step.body);
       visit(step.otherwise);
       if (step.kind != Action::Library) {
         for (int buffer : plan::buffersOf(*step.command))
-          read[buffers[buffer].root] = true;
+          constantsRead[buffers[buffer].root] = true;
         continue;
       }
       for (size_t i = 0; i < step.operands.size(); ++i)
         if (step.operands[i].buffer >= 0 && (i != 1 || context.libraryReads(step.library, 1)))
-          read[buffers[step.operands[i].buffer].root] = true;
+          constantsRead[buffers[step.operands[i].buffer].root] = true;
     }
   };
   visit(main.steps);
+}
+
+void Program::releaseUnusedPrepared() {
+  if (options.keepPrepared)
+    return;
   for (size_t i = 0; i < buffers.size(); ++i)
-    if (prepared[i] && !read[i]) {
+    if (prepared[i] && !constantsRead[i]) {
       prepared[i].reset();
       preparedSize[i] = 0;
     }

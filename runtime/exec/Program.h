@@ -86,6 +86,8 @@ public:
   std::vector<WeightBytes> files;
   std::vector<AlignedBytes> prepared; // by buffer
   std::vector<int64_t> preparedSize;
+  std::vector<bool> absent;        // by buffer: contents not at hand
+  std::vector<bool> constantsRead; // by root buffer: by a call, where the plan put them; empty when any may be
   int64_t weightBytes = 0;
   std::unique_ptr<cpu::PackingCache> packing;
   mutable MemoryAccount contextAccount, packedAccount;
@@ -117,7 +119,8 @@ private:
   void buildSignature();
   Status runPrepare();
   void reportSlowLibraries(const Context &context, const std::vector<Step> &steps) const;
-  void releaseUnusedPrepared(const Context &context);
+  void findReadConstants(const Context &context);
+  void releaseUnusedPrepared();
 
   std::vector<bool> lateExpr_;
 };

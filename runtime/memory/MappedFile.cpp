@@ -37,4 +37,12 @@ MappedFile::~MappedFile() {
     ::munmap(const_cast<std::byte *>(data_), size_);
 }
 
+void MappedFile::release(std::span<const std::byte> bytes) const {
+  auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto begin = (reinterpret_cast<uintptr_t>(bytes.data()) + page - 1) / page * page;
+  auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (begin < end)
+    ::madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED); // the mapping is read-only: nothing is lost
+}
+
 } // namespace graphc

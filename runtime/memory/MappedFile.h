@@ -18,6 +18,9 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  /// Lets go of the pages of these bytes: they come back from the file when read again, and until then are no memory of
+  /// this process.
+  void release(std::span<const std::byte> bytes) const;
   const std::string &path() const { return path_; }
 
 private:

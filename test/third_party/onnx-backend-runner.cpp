@@ -6,6 +6,7 @@
 #include "frontend/tensor/CompareTensors.h"
 #include "frontend/tensor/ReadFile.h"
 #include "frontend/tensor/TensorProtoFile.h"
+#include "frontend/compile/CompilerLibrary.h"
 #include "tools/graphc/Model.h"
 
 #include <CLI/CLI.hpp>
@@ -386,6 +387,11 @@ int main(int argc, char **argv) {
   app.add_option("--timeout", options.timeoutSeconds, "seconds per test");
   app.add_flag("--verbose", options.verbose, "show what the compiler prints");
   CLI11_PARSE(app, argc, argv);
+  // Loaded once, before the children are forked.
+  if (auto compiler = graphc::openCompiler(); !compiler.ok()) {
+    std::cerr << "onnx-backend-runner: " << compiler.status().message() << "\n";
+    return 2;
+  }
   try {
     return run(options);
   } catch (const std::exception &problem) {

@@ -89,6 +89,7 @@ Result<int> bench(BenchOptions &options) {
   }
   GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(model.inputs()));
   GRAPHC_ASSIGN_OR_RETURN(Measurement measured, measure(model, inputs, options.seconds));
+  GRAPHC_RETURN_IF_ERROR(model.keep());
 
   LatencySummary summary = summarise(measured.latenciesMs);
   MemoryReport memory = model.memory();
@@ -108,6 +109,7 @@ Result<int> bench(BenchOptions &options) {
     json["device"] = options.model.device;
     json["threads"] = options.model.threads;
     json["mode"] = options.model.mode;
+    json["cache"] = model.cacheUse();
     json["calls"] = measured.latenciesMs.size();
     std::cout << json.dump() << "\n";
     return kExitOk;

@@ -1,6 +1,6 @@
 // graphc inspect: what a model becomes on its way to machine code.
+#include "frontend/compile/CompilerLibrary.h"
 #include "runtime/plan/PlanText.h"
-#include "tools/graphc/GraphPicture.h"
 #include "tools/graphc/Model.h"
 #include "tools/graphc/Options.h"
 #include "tools/graphc/Tensors.h"
@@ -24,9 +24,11 @@ struct InspectOptions {
   bool phases = false, plan = false, kernels = false, llvm = false, assembly = false;
 };
 
-void printPhases() {
-  for (const PhaseInfo &phase : phaseList())
+Status printPhases() {
+  GRAPHC_ASSIGN_OR_RETURN(const CompilerEntry *compiler, openCompiler());
+  for (const PhaseInfo &phase : compiler->phaseList())
     std::cout << phase.name << std::string(phase.name.size() < 12 ? 12 - phase.name.size() : 1, ' ') << phase.does << "\n";
+  return {};
 }
 
 /// The phase's IR; an error lists the phases.
@@ -147,7 +149,7 @@ Status printRemarks(const std::string &filter, const CompiledModel &model) {
 
 Result<int> inspect(InspectOptions &options) {
   if (options.phases) {
-    printPhases();
+    GRAPHC_RETURN_IF_ERROR(printPhases());
     return kExitOk;
   }
   if (options.model.model.empty())
@@ -165,7 +167,8 @@ Result<int> inspect(InspectOptions &options) {
   if (!options.graph.empty()) {
     std::string phase = options.phase.empty() ? "import" : options.phase;
     GRAPHC_ASSIGN_OR_RETURN(std::string ir, phaseText(details, phase));
-    GRAPHC_RETURN_IF_ERROR(writeGraphPicture(ir, std::filesystem::path(options.model.model).filename().string() + ", phase " + phase, options.graph));
+    GRAPHC_ASSIGN_OR_RETURN(const CompilerEntry *compiler, openCompiler());
+    GRAPHC_RETURN_IF_ERROR(compiler->writeGraphPicture(ir, std::filesystem::path(options.model.model).filename().string() + ", phase " + phase, options.graph));
     asked = true;
   } else if (!options.phase.empty()) {
     GRAPHC_ASSIGN_OR_RETURN(std::string ir, phaseText(details, options.phase));

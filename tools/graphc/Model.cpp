@@ -1,10 +1,12 @@
 #include "tools/graphc/Model.h"
 
+#include "frontend/compile/CompilerLibrary.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/base/Text.h"
 #include "runtime/devices/cpu/CpuLevel.h"
 #include "runtime/devices/cpu/ThreadPool.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
@@ -32,10 +34,12 @@ void printTimes(const CompiledModel &model) {
   std::cerr << std::defaultfloat << std::setprecision(6);
 }
 
-void printWarnings(const CompileResult &result) {
-  for (const CompileDiagnostic &diagnostic : result.diagnostics)
+void printWarning(const std::string &line) { std::cerr << "graphc: warning: " << line << "\n"; }
+
+void printWarnings(std::span<const CompileDiagnostic> diagnostics) {
+  for (const CompileDiagnostic &diagnostic : diagnostics)
     if (diagnostic.severity == CompileDiagnostic::Warning)
-      std::cerr << "graphc: warning: " << diagnostic.message << "\n";
+      printWarning(diagnostic.message);
 }
 
 Status checkSuffix(const std::string &model) {
@@ -68,7 +72,7 @@ Result<CompiledModel> loadCompiled(const ModelOptions &options) {
     artifact.level = cpu::levelFromName(options.cpuLevel);
   artifact.log = [](LogLevel level, const std::string &message) {
     if (level == LogLevel::Warning)
-      std::cerr << "graphc: warning: " << message << "\n";
+      printWarning(message);
   };
   CompiledModel model;
   GRAPHC_ASSIGN_OR_RETURN(model.executable, loadArtifact(options.model, artifact));
@@ -78,12 +82,13 @@ Result<CompiledModel> loadCompiled(const ModelOptions &options) {
 }
 
 /// Compiles; when sizes depend on inputs' values, again with the values at hand.
-Result<CompiledModel> compile(const std::string &path, CompileOptions &options, const ValueProvider &values) {
+Result<CompileResult> compile(const std::string &path, CompileOptions &options, const ValueProvider &values) {
+  GRAPHC_ASSIGN_OR_RETURN(const CompilerEntry *compiler, openCompiler());
   while (true) {
-    CompileResult result = compileFile(path, options);
+    CompileResult result = compiler->compileFile(path, options);
     if (result.status.ok()) {
-      printWarnings(result);
-      return std::move(result.model);
+      printWarnings(result.diagnostics);
+      return result;
     }
     bool more = false;
     if (values)
@@ -119,7 +124,7 @@ CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base
   base.dumpPhasesDir = options.dumpPhases;
   base.fromPhase = options.fromPhase;
   base.toPhase = options.toPhase;
-  base.cacheDir = options.cache == "off" ? "" : options.cache;
+  base.cacheDir = options.cacheFolder();
   base.printIrAfter = options.printIrAfter;
   return base;
 }
@@ -127,12 +132,11 @@ CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base
 Result<Model> Model::load(const ModelOptions &options, const ValueProvider &values, CompileOptions base) {
   GRAPHC_RETURN_IF_ERROR(checkSuffix(options.model));
   Model model;
+  model.options = options;
   if (options.model.ends_with(".gcx")) {
     GRAPHC_ASSIGN_OR_RETURN(model.compiled, loadCompiled(options));
   } else {
-    CompileOptions compileOptions = compileOptionsOf(options, std::move(base));
-    GRAPHC_ASSIGN_OR_RETURN(model.compiled, compile(options.model, compileOptions, values));
-    model.constantInputs = std::move(compileOptions.constantInputs);
+    GRAPHC_RETURN_IF_ERROR(model.findOrCompile(compileOptionsOf(options, std::move(base)), values));
   }
   if (options.timing)
     printTimes(model.compiled);
@@ -143,6 +147,66 @@ Result<Model> Model::load(const ModelOptions &options, const ValueProvider &valu
       model.outputPorts.push_back(portOf(info));
   }
   return model;
+}
+
+Status Model::findOrCompile(CompileOptions compileOptions, const ValueProvider &values) {
+  if (std::string folder = compileOptions.cacheDir; !folder.empty()) {
+    auto opened = ModelCache::open(folder, compilerIdentity(), [problems = cacheProblems.get()](const std::string &line) {
+      problems->push_back(line);
+      printWarning(line);
+    });
+    if (!opened.ok()) {
+      std::string line = "the compile cache is not used: " + opened.status().message();
+      // Nobody asked for the folder of the user's own.
+      if (options.strict && !options.cache.empty())
+        return error(Code::CacheUnusable, "--strict: ", line);
+      printWarning(line);
+      compileOptions.cacheDir.clear();
+    } else if (ModelCache::serves(options.model, compileOptions)) {
+      cache = std::make_unique<ModelCache>(*std::move(opened));
+    }
+  }
+  if (cache) {
+    auto found = cache->find(options.model, compileOptions, values);
+    if (found.ok() && *found) {
+      cacheUse_ = "hit";
+      compiled = *std::move(*found);
+      printWarnings(compiled.remarks);
+      return strictly(compiled.remarks);
+    }
+    cacheUse_ = "miss";
+    compileOptions.keepObjects = true;
+  }
+  GRAPHC_ASSIGN_OR_RETURN(result, compile(options.model, compileOptions, values));
+  compiled = std::move(result.model);
+  for (const auto &[name, value] : compileOptions.constantInputs) {
+    GRAPHC_ASSIGN_OR_RETURN(HostTensor copy, value.clone());
+    constantInputs.emplace(name, std::move(copy));
+  }
+  missed = std::make_unique<CompileOptions>(std::move(compileOptions));
+  return {};
+}
+
+/// Under --strict a warning is an error, also when it was said by the process that compiled the model.
+Status Model::strictly(std::span<const CompileDiagnostic> diagnostics) const {
+  for (const CompileDiagnostic &diagnostic : diagnostics)
+    if (options.strict && diagnostic.severity == CompileDiagnostic::Warning)
+      return error(Code::CompileFailed, "--strict: ", diagnostic.message);
+  return {};
+}
+
+Status Model::keep() {
+  auto unusable = [](const CompileDiagnostic &d) { return d.code == Code::CacheUnusable; };
+  // A folder that took no kernels (and was complained about) takes no model either.
+  if (cache && missed && compiled.executable && std::none_of(result.diagnostics.begin(), result.diagnostics.end(), unusable)) {
+    result.model = std::move(compiled);
+    cache->store(options.model, *missed, result);
+    compiled = std::move(result.model);
+  }
+  cache.reset();
+  if (options.strict && !options.cache.empty() && !cacheProblems->empty())
+    return error(Code::CacheUnusable, "--strict: ", cacheProblems->front());
+  return {};
 }
 
 Result<std::vector<HostTensor>> Model::run(std::span<const HostTensor> inputs) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/compile/Compiler.h"
+#include "frontend/compile/ModelCache.h"
 #include "runtime/base/HostTensor.h"
 #include "runtime/base/Status.h"
 #include "tools/graphc/Options.h"
@@ -25,7 +26,7 @@ CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base
 
 class Model {
 public:
-  /// Compiles `.onnx` and `.mlir`. Warnings of the compiler go to stderr.
+  /// Compiles `.onnx` and `.mlir`, or finds them in the cache without loading the compiler. Warnings go to stderr.
   static Result<Model> load(const ModelOptions &options, const ValueProvider &values = nullptr, CompileOptions compile = {});
 
   Model(Model &&) noexcept;
@@ -42,6 +43,11 @@ public:
   /// Calls over and over with the same inputs: outputs are bound once, so that a call costs what the model costs.
   Status runAgain(std::span<const HostTensor> inputs);
 
+  /// Keeps a model that had to be compiled for the next process; called when the answer is out. An error under --strict only.
+  Status keep();
+  /// "off", "hit" or "miss"
+  const char *cacheUse() const { return cacheUse_; }
+
   double compileMs() const; // import to binary
   double loadMs() const;    // weights mapped and prepared
   /// Of the last runAgain.
@@ -52,7 +58,15 @@ public:
 
 private:
   Model() = default;
+  Status findOrCompile(CompileOptions compileOptions, const ValueProvider &values);
+  Status strictly(std::span<const CompileDiagnostic> diagnostics) const;
 
+  ModelOptions options;
+  const char *cacheUse_ = "off";
+  std::unique_ptr<ModelCache> cache;          // null: not used
+  std::unique_ptr<std::vector<std::string>> cacheProblems = std::make_unique<std::vector<std::string>>();
+  std::unique_ptr<CompileOptions> missed;     // what compiled it, when the cache had nothing
+  CompileResult result;                       // of that compilation; its model has moved into `compiled`
   CompiledModel compiled;
   std::map<std::string, HostTensor> constantInputs;
   std::vector<Port> inputPorts, outputPorts;

@@ -1,5 +1,7 @@
 #include "tools/graphc/Options.h"
 
+#include "tools/graphc/Machine.h"
+
 #include <algorithm>
 #include <array>
 #include <sched.h>
@@ -49,7 +51,9 @@ void ModelOptions::declare(CLI::App &app) {
   app.add_option("--amp", amp, "compute in bf16 or fp16 where the operator classes allow it");
   app.add_option("--shape", shapes, "sizes of an input: NAME=[1..64]x3x?x224 ('?' and ranges stay symbolic)")->take_all();
   app.add_option("--cpu-level", cpuLevel, "instructions to use: v3, v4, v4-bf16, v4-amx or host (default)");
-  app.add_option("--cache", cache, "folder where compiled kernels are kept and found again, or off (default)");
+  cache.clear();
+  app.add_option("--cache", cache, "folder where what was compiled is kept and found again, or off (default: $XDG_CACHE_HOME/graphc or ~/.cache/graphc)")
+      ->envname("GRAPHC_CACHE");
   app.add_flag("--strict", strict, "what could not be done as asked is an error instead of a remark");
   app.add_option("--dump-phases", dumpPhases, "write the module after each phase into this folder as numbered .mlir files");
   app.add_option("--from-phase", fromPhase, "MODEL is a dump taken after this phase; resume behind it");
@@ -57,6 +61,8 @@ void ModelOptions::declare(CLI::App &app) {
   app.add_option("--print-ir-after", printIrAfter, "print the module on stderr after this pass");
   app.add_flag("--timing", timing, "print how long each phase took on stderr");
 }
+
+std::string ModelOptions::cacheFolder() const { return cache == "off" ? "" : cache.empty() ? tool::cacheFolder() : cache; }
 
 Status ModelOptions::check() {
   GRAPHC_RETURN_IF_ERROR(checkDevice(device));

@@ -18,13 +18,15 @@ struct ModelOptions {
   std::string amp;
   std::vector<std::string> shapes;
   std::string cpuLevel = "host";
-  std::string cache;
+  std::string cache = "off"; // or a folder; "" after declare(): the user's own
   bool strict = false;
   // Seeing the compiler at work.
   std::string dumpPhases, fromPhase, toPhase, printIrAfter;
   bool timing = false;
 
   void declare(CLI::App &app);
+  /// Empty when no cache is used.
+  std::string cacheFolder() const;
   /// Refuses what this build does not have, by name; fills in the number of threads.
   Status check();
 };

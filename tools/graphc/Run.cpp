@@ -73,11 +73,14 @@ Result<int> run(RunOptions &options) {
     else
       mismatches.push_back(text("output '", name, "' ", comparison.message));
   }
+  std::cout.flush();
   if (!mismatches.empty())
     return reportMismatch(joined(mismatches, "\n"));
   if (!checks && options.outputs.empty())
     for (size_t i = 0; i < outputs.size(); ++i)
       std::cout << model.outputs()[i].name << ": " << tensorText(outputs[i], 1000) << "\n";
+  std::cout.flush();
+  GRAPHC_RETURN_IF_ERROR(model.keep());
   return kExitOk;
 }
 

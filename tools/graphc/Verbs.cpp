@@ -29,7 +29,11 @@ std::span<const Verb> verbs() {
        "  graphc verify net.onnx --random\n"
        "  graphc verify net.onnx --test-data test_data_set_0",
        declareVerify},
-      {"cache", "list and clear what was compiled before", "  graphc cache ls\n  graphc cache clear --cache DIR", declareCache},
+      {"cache", "list, explain and clear what was compiled before",
+       "  graphc cache ls\n"
+       "  graphc cache why net.onnx --shape x=[1..64]x3x224x224\n"
+       "  graphc cache clear --cache DIR",
+       declareCache},
       {"devices", "list the devices of this machine and why one is not available", "  graphc devices\n  graphc devices --json", declareDevices},
       {"doctor", "check drivers, libraries, CPU features and folders, and say what to install", "  graphc doctor", declareDoctor},
       {"explain", "list kernels, their source ops and why neighbours were not fused", "", nullptr, "use graphc inspect --remarks"},

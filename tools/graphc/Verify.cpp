@@ -1,5 +1,5 @@
 // graphc verify: the compiled model against the reference interpreter; says which phase, group and op diverges.
-#include "frontend/compile/Verify.h"
+#include "frontend/compile/CompilerLibrary.h"
 #include "tools/graphc/Model.h"
 #include "tools/graphc/Options.h"
 #include "tools/graphc/Report.h"
@@ -41,7 +41,8 @@ Result<int> verify(Options &options) {
   verifying.compile = compileOptionsOf(options.model);
   verifying.compile.constantInputs = model.takeConstantInputs();
   verifying.progress = showProgress;
-  auto report = verifyFile(options.model.model, std::move(verifying), inputs);
+  GRAPHC_ASSIGN_OR_RETURN(const CompilerEntry *compiler, openCompiler());
+  auto report = compiler->verifyFile(options.model.model, std::move(verifying), inputs);
   if (isatty(STDERR_FILENO))
     std::cerr << "\r\x1b[K";
   if (!report.ok())

@@ -14,6 +14,9 @@ Result<PackingCache::Packed> PackingCache::findOrPack(const void *source, const 
   auto key = std::make_pair(source, format);
   if (auto found = slots_.find(key); found != slots_.end())
     return found->second.packed;
+  if (refused_.count(source))
+    return error(Code::ArtifactTarget, "a weight was stored only as packed for another machine, thread count or library, and is needed here as '", format,
+                 "'; compile the model again");
   AlignedBytes memory = allocateAligned(static_cast<size_t>(bytes));
   if (!memory)
     return error(Code::OutOfMemory, "packing a weight needs ", bytes, " bytes, which the system does not have");
@@ -29,6 +32,11 @@ Result<PackingCache::Packed> PackingCache::findOrPack(const void *source, const 
 void PackingCache::adopt(const void *source, const std::string &format, Packed packed) {
   std::lock_guard lock(mutex_);
   slots_.emplace(std::make_pair(source, format), Slot{packed, nullptr});
+}
+
+void PackingCache::refuse(const void *source) {
+  std::lock_guard lock(mutex_);
+  refused_.insert(source);
 }
 
 std::vector<PackingCache::Entry> PackingCache::entries() const {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace graphc::cpu {
@@ -30,6 +31,9 @@ public:
   /// Bytes packed earlier (an artifact's), used when a call asks for exactly this key.
   void adopt(const void *source, const std::string &format, Packed packed);
 
+  /// A source whose bytes are not at hand: what was adopted of it is all there is.
+  void refuse(const void *source);
+
   struct Entry {
     const void *source;
     std::string format;
@@ -46,6 +50,7 @@ private:
   };
   mutable std::mutex mutex_;
   std::map<std::pair<const void *, std::string>, Slot> slots_;
+  std::set<const void *> refused_;
   int64_t ownedBytes_ = 0;
   MemoryAccount *account_;
 };

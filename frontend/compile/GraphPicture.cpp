@@ -1,4 +1,4 @@
-#include "tools/graphc/GraphPicture.h"
+#include "frontend/compile/GraphPicture.h"
 
 #include "frontend/tensor/ReadFile.h"
 #include "ir/graph/Graph.h"
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-namespace graphc::tool {
+namespace graphc {
 namespace {
 
 using namespace mlir;
@@ -220,4 +220,4 @@ Status writeGraphPicture(const std::string &moduleText, const std::string &title
   return writeFileAtomically(path, kPageHead + svg.substr(start == std::string::npos ? 0 : start) + kPageTail);
 }
 
-} // namespace graphc::tool
+} // namespace graphc

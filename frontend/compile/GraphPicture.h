@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace graphc::tool {
+namespace graphc {
 
 /// Graphviz text of the functions of a module of graph ops (any phase up to `fuse`; groups become boxes around their members).
 Result<std::string> graphDot(const std::string &moduleText, const std::string &title);
@@ -13,4 +13,4 @@ Result<std::string> graphDot(const std::string &moduleText, const std::string &t
 /// Writes the picture; the file's name decides: `.dot`, `.svg` or `.html` (the latter two need Graphviz' `dot` on PATH).
 Status writeGraphPicture(const std::string &moduleText, const std::string &title, const std::string &path);
 
-} // namespace graphc::tool
+} // namespace graphc

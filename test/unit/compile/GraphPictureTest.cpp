@@ -1,11 +1,10 @@
-#include "tools/graphc/GraphPicture.h"
+#include "frontend/compile/GraphPicture.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
 using namespace graphc;
-using namespace graphc::tool;
 using testing::HasSubstr;
 using testing::Not;
 
