@@ -1,10 +1,7 @@
-// The slow path of memory accesses: windows, bounds, liveness, alignment, pending copies, access tracking.
+// The slow path of memory accesses: windows, bounds, liveness, alignment, pending copies.
 #include "runtime/cudasim/engine/Checkers.h"
 
 #include <algorithm>
-
-#include <cstdlib>
-#include <sys/mman.h>
 
 namespace graphc::cudasim {
 
@@ -36,66 +33,6 @@ static std::string accessText(const MemOp &mem, bool write, uint32_t bytes, MemS
   const char *names[] = {"generic", "global", "shared", "local", "parameter"};
   const char *verb = mem.access == AccessKind::Atomic ? "atomic on" : write ? "write of" : "read of";
   return std::string(verb) + " " + std::to_string(bytes) + " bytes of " + names[int(space)] + " memory";
-}
-
-void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi) {
-  Worker &worker = *warp.worker;
-  auto [it, isNew] = worker.touched.try_emplace(lo);
-  TouchedRange &range = it->second;
-  if (isNew) {
-    range.lo = lo;
-    range.hi = hi;
-    range.base = lo & ~uint64_t(4095);
-    uint64_t pages = (hi - range.base + 4095) >> 12;
-    range.words = pages * 64;
-    range.mapped = range.words * 8 * 3 + pages;
-    // Mapping is lazy, which large allocations need, but costs microseconds a launch, which small ones need not pay.
-    auto *memory = static_cast<char *>(
-        range.mapped <= TouchedRange::heapBytes
-            ? calloc(1, range.mapped)
-            : mmap(nullptr, range.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    range.read = reinterpret_cast<uint64_t *>(memory);
-    range.written = range.read + range.words;
-    range.atomics = range.written + range.words;
-    range.pages = reinterpret_cast<uint8_t *>(range.atomics + range.words);
-  }
-  cache.readBits = range.read;
-  cache.writeBits = range.written;
-  cache.pageTouched = range.pages;
-  cache.bitsBase = range.base;
-}
-
-void trackLanes(Warp &warp, const MemOp &mem, const uint64_t (&addresses)[32], uint32_t bytes, bool write, uint32_t mask) {
-  BoundsCache &cache = warp.caches[mem.index];
-  uint64_t *words = mem.access == AccessKind::Atomic ? nullptr : write ? cache.writeBits : cache.readBits;
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    uint64_t address = addresses[__builtin_ctz(rest)];
-    if (address < cache.lo || address + bytes > cache.hi) {
-      // Lanes of one access may lie in several allocations.
-      MemorySpace::Range range = warp.block->launch->memory->accessible(address);
-      if (!range.hi)
-        continue;
-      BoundsCache other;
-      attachTracking(warp, other, range.lo, range.hi);
-      TouchedRange &touched = warp.worker->touched[range.lo];
-      uint64_t *target = mem.access == AccessKind::Atomic ? touched.atomics : write ? touched.written : touched.read;
-      for (uint64_t at = address - touched.base; at < address - touched.base + bytes; ++at)
-        target[at >> 6] |= uint64_t(1) << (at & 63);
-      touched.pages[(address - touched.base) >> 12] = 1;
-      touched.pages[(address - touched.base + bytes - 1) >> 12] = 1;
-      continue;
-    }
-    if (mem.access == AccessKind::Atomic && !words)
-      words = cache.readBits + 2 * (cache.writeBits - cache.readBits);
-    uint64_t at = address - cache.bitsBase;
-    cache.pageTouched[at >> 12] = 1;
-    uint64_t bits = bytes >= 64 ? ~uint64_t(0) : (uint64_t(1) << bytes) - 1;
-    words[at >> 6] |= bits << (at & 63);
-    if ((at & 63) + bytes > 64) {
-      words[(at >> 6) + 1] |= bits >> (64 - (at & 63));
-      cache.pageTouched[(at + bytes - 1) >> 12] = 1;
-    }
-  }
 }
 
 uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uint64_t (&addresses)[32], uint32_t bytes,
@@ -190,7 +127,7 @@ uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uin
         cache.lo = range.lo;
         cache.hi = range.hi;
         cache.readBits = cache.writeBits = nullptr;
-        if (launch.config->trackAccesses && !(range.host && false))
+        if (launch.config->trackAccesses)
           attachTracking(warp, cache, range.lo, range.hi);
         if (mem.access == AccessKind::Atomic && cache.readBits) { // atomics are their own class
           TouchedRange &touched = warp.worker->touched[range.lo];

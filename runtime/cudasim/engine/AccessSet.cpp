@@ -138,22 +138,23 @@ void AccessSet::merge(const AccessSet &other) {
 }
 
 void AccessSet::orPage(uint64_t page, const uint64_t (&words)[64]) {
-  auto bits = std::make_unique<Bits>();
-  std::memcpy(bits->words, words, sizeof words);
-  bool isFull = allOnes(bits->words);
-  if (isFull)
-    bits.reset();
+  if (allZero(words))
+    return;
+  bool isFull = allOnes(words);
+  std::unique_ptr<Bits> bits;
+  if (!isFull) {
+    bits = std::make_unique<Bits>();
+    std::memcpy(bits->words, words, sizeof words);
+  }
   if (pages.empty() || page >= pages.back().first + pages.back().count) { // the usual order
     if (isFull && !pages.empty() && !pages.back().bits && pages.back().first + pages.back().count == page)
       ++pages.back().count;
-    else if (isFull || !allZero(bits->words))
+    else
       pages.emplace_back(page, 1, std::move(bits));
     return;
   }
   AccessSet one;
-  std::vector<Run> runs;
-  runs.emplace_back(page, 1, std::move(bits));
-  one.normalize(std::move(runs));
+  one.pages.emplace_back(page, 1, std::move(bits));
   merge(one);
 }
 

@@ -113,22 +113,6 @@ void instrument(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint
     launch.defined->instruction(worker, block, warp, inst, mask);
 }
 
-void collectTouched(Worker &worker, LaunchResult &result) {
-  for (auto &[lo, range] : worker.touched) {
-    uint64_t pages = range.words / 64;
-    for (uint64_t page = 0; page < pages; ++page) {
-      if (!range.pages[page])
-        continue;
-      auto or1 = [&](AccessSet &set, const uint64_t *words) {
-        set.orPage((range.base >> 12) + page, *reinterpret_cast<const uint64_t(*)[64]>(words + page * 64));
-      };
-      or1(result.reads, range.read);
-      or1(result.writes, range.written);
-      or1(result.atomics, range.atomics);
-    }
-  }
-}
-
 void finishCounters(LaunchState &launch, std::vector<std::unique_ptr<Worker>> &workers) {
   Counters &total = launch.result->counters;
   const FunctionCode &function = *launch.function;

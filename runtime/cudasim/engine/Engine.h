@@ -169,10 +169,12 @@ public:
   uint8_t *shadowOf(uint64_t address) const;
   /// Changes whenever an allocation, annotation or peer changes: caches compare it.
   uint64_t version() const;
+  class TouchedMaps &touchedMaps() const { return *touched; }
 
 private:
   struct Tables;
   std::unique_ptr<Tables> tables;
+  std::unique_ptr<class TouchedMaps> touched;
   int ordinalNumber;
   uint64_t capacityBytes;
   uint64_t poisonLimit = uint64_t(1) << 20;

@@ -11,9 +11,6 @@
 #include <numeric>
 #include <thread>
 
-#include <cstdlib>
-#include <sys/mman.h>
-
 namespace graphc::cudasim {
 
 // -- handler levels ------------------------------------------------------------------------------------------------
@@ -80,10 +77,7 @@ uint32_t residentBlocks(const FunctionInfo &function, const DeviceModel &model, 
 
 Worker::~Worker() {
   for (auto &[lo, range] : touched)
-    if (range.mapped <= TouchedRange::heapBytes)
-      free(range.read);
-    else
-      munmap(range.read, range.mapped);
+    launch->memory->touchedMaps().giveBack(std::move(range));
 }
 
 namespace {

@@ -57,9 +57,9 @@ struct Block {
 struct TouchedRange {
   uint64_t lo = 0, hi = 0, base = 0, words = 0;
   uint64_t *read = nullptr, *written = nullptr, *atomics = nullptr;
-  uint8_t *pages = nullptr;
+  uint8_t *pages = nullptr; ///< which 4 KiB pages have bits
   size_t mapped = 0;
-  static constexpr size_t heapBytes = 100 * 1024; ///< up to here `mapped` bytes come from the heap
+  size_t keptPages = 0; ///< while TouchedMaps keeps it: pages whose bits were written
 };
 
 struct Worker {
@@ -130,12 +130,29 @@ void mergeFragments(Warp &warp);
 /// A cp.async of this warp is done (Access.cpp).
 void finishAsyncCopy(Warp &warp, const AsyncEntry &entry);
 
+// -- access tracking (Touched.cpp) ---------------------------------------------------------------------------------
+
+void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi);
+void collectTouched(Worker &worker, LaunchResult &result);
+
+/// Maps of touched bytes that earlier launches left, cleared, for the next launch on the same allocation. A map is as
+/// long as the allocation; making it anew would cost a small launch on a large buffer more than the launch itself.
+class TouchedMaps {
+public:
+  ~TouchedMaps();
+  TouchedRange take(uint64_t lo, uint64_t hi);
+  void giveBack(TouchedRange &&range);
+
+private:
+  std::mutex mutex;
+  std::multimap<std::pair<uint64_t, uint64_t>, TouchedRange> kept; ///< by lo and hi
+  size_t keptPages = 0; ///< of all: what they occupy
+};
+
 // -- instrumentation (Counters.cpp, Races.cpp, Defined.cpp) --------------------------------------------------------
 
 void countInstruction(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint32_t mask);
 void finishCounters(LaunchState &launch, std::vector<std::unique_ptr<Worker>> &workers);
-void collectTouched(Worker &worker, LaunchResult &result);
-void attachTracking(Warp &warp, BoundsCache &cache, uint64_t lo, uint64_t hi);
 
 /// The 32 addresses of a memory instruction, recomputed for instrumentation; the mask of lanes that access.
 uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]);

@@ -2,7 +2,7 @@
 //
 // Nothing is committed until touched (MAP_NORESERVE), so a 141 GB device costs nothing, and an address names one
 // allocation for the life of the process: a stale pointer is always recognised.
-#include "runtime/cudasim/engine/Engine.h"
+#include "runtime/cudasim/engine/Launch.h"
 
 #include <atomic>
 #include <algorithm>
@@ -64,7 +64,7 @@ struct MemorySpace::Tables {
 };
 
 MemorySpace::MemorySpace(int ordinal, uint64_t capacityBytes, bool trackDefined)
-    : tables(std::make_unique<Tables>()), ordinalNumber(ordinal), capacityBytes(capacityBytes), shadowEnabled(trackDefined) {}
+    : tables(std::make_unique<Tables>()), touched(std::make_unique<TouchedMaps>()), ordinalNumber(ordinal), capacityBytes(capacityBytes), shadowEnabled(trackDefined) {}
 
 MemorySpace::~MemorySpace() {
   for (Chunk &chunk : tables->chunks) {

@@ -1,6 +1,6 @@
 // Speed of the simulated CUDA device: median of seven launches of each kernel, in milliseconds, answers checked.
 // Times are processor time with one host thread (so that a busy machine matters less), else elapsed time.
-//   cudasim-bench [--threads N] [--check races|shared-races|global-races|uninitialised|counters|track]… [--level x86-64-v3]
+//   cudasim-bench [--threads N] [--check races|shared-races|global-races|uninitialised|counters|track]… [--level x86-64-v3] [--only vadd|softmax|sgemm64|mma64|launch]
 #include "runtime/cudasim/engine/Engine.h"
 #include "tools/bench/cudasim/Kernels.h"
 #include "tools/bench/cudasim/Nvrtc.h"
@@ -53,6 +53,7 @@ float fromBf16(uint16_t h) {
 
 int main(int argc, char **argv) {
   LaunchConfig base;
+  std::string only;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg == "--threads" && i + 1 < argc) {
@@ -69,6 +70,8 @@ int main(int argc, char **argv) {
       base.checks.uninitialised |= what == "uninitialised";
       base.collectCounters |= what == "counters";
       base.trackAccesses |= what == "track";
+    } else if (arg == "--only" && i + 1 < argc) {
+      only = argv[++i];
     } else {
       std::fprintf(stderr, "unknown option %s\n", argv[i]);
       return 2;
@@ -127,13 +130,14 @@ int main(int argc, char **argv) {
       std::printf("  %6.2f GFLOP/s", flops / ms / 1e6);
     std::printf("\n");
   };
+  auto wanted = [&](const char *name) { return only.empty() || only == name; };
   auto verify = [&](const char *name, double error, double bound) {
     if (!(error <= bound)) {
       std::printf("%s: error %g exceeds %g\n", name, error, bound);
       good = false;
     }
   };
-  {
+  if (wanted("vadd")) {
     const int n = 1 << 20;
     Buffer<float> a(memory, n), b(memory, n), c(memory, n);
     for (int i = 0; i < n; ++i)
@@ -144,7 +148,7 @@ int main(int argc, char **argv) {
       error = std::max(error, std::fabs(double(c.data[i]) - double(a.data[i] + b.data[i])));
     verify("vadd", error, 0);
   }
-  {
+  if (wanted("softmax")) {
     const int n = 1024;
     Buffer<float> in(memory, n * n), out(memory, n * n);
     for (int i = 0; i < n * n; ++i)
@@ -164,7 +168,7 @@ int main(int argc, char **argv) {
     }
     verify("softmax", error, 5e-6);
   }
-  {
+  if (wanted("sgemm64")) {
     const int n = 256;
     Buffer<float> a(memory, n * n), b(memory, n * n), c(memory, n * n);
     for (int i = 0; i < n * n; ++i)
@@ -180,7 +184,7 @@ int main(int argc, char **argv) {
       }
     verify("sgemm64", error, 5e-5);
   }
-  {
+  if (wanted("mma64")) {
     const int n = 256;
     Buffer<uint16_t> a(memory, n * n), b(memory, n * n);
     Buffer<float> c(memory, n * n);
@@ -196,6 +200,31 @@ int main(int argc, char **argv) {
         error = std::max(error, std::fabs(c.data[i * n + j] - want));
       }
     verify("mma64", error, 5e-5);
+  }
+  // What a launch costs beside its kernel: one block on a small and on a large buffer.
+  for (size_t bytes : {size_t(4) << 10, size_t(4) << 20}) {
+    if (!wanted("launch"))
+      break;
+    Buffer<float> a(memory, bytes / 4), b(memory, bytes / 4), c(memory, bytes / 4);
+    Params params;
+    params.add(a.address).add(b.address).add(c.address).add(256);
+    LaunchConfig config = base;
+    config.grid = {1, 1, 1};
+    config.block = {256, 1, 1};
+    config.params = params.bytes;
+    int index = module->findFunction("vadd");
+    const int count = 500;
+    std::vector<double> times;
+    for (int i = 0; i < 7; ++i) {
+      timespec before, after;
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+      for (int k = 0; k < count; ++k)
+        good &= launch(*module, size_t(index), memory, model, config).status == LaunchStatus::Ok;
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+      times.push_back((double(after.tv_sec - before.tv_sec) * 1e6 + double(after.tv_nsec - before.tv_nsec) * 1e-3) / count);
+    }
+    std::sort(times.begin(), times.end());
+    std::printf("launch of 256 threads, buffers of %4zu KiB: %.1f us\n", bytes >> 10, times[3]);
   }
   return good ? 0 : 1;
 }
