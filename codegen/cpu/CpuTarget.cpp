@@ -38,6 +38,15 @@ static std::vector<llvm::StringRef> featuresOf(CpuLevel level) {
   return features;
 }
 
+graphc::TargetInfo CpuTarget::info() const {
+  TargetInfo info;
+  info.vectorBytes = vectorBytes();
+  info.vectorRegisters = level == CpuLevel::v3 ? 16 : 32;
+  info.masks = hasMasks();
+  info.bf16Products = info.exactInt8 = level >= CpuLevel::v4Bf16; // the level includes VNNI
+  return info;
+}
+
 std::optional<std::string> CpuTarget::missingOnHost() const {
   auto host = llvm::sys::getHostCPUFeatures();
   std::string missing;

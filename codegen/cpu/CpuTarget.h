@@ -1,5 +1,6 @@
 // The levels of x86-64 kernels are compiled for.
 #pragma once
+#include "ir/target/TargetInfo.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,8 @@ struct CpuTarget {
   int64_t vectorBytes() const { return level == CpuLevel::v3 ? 32 : 64; }
   /// Masked memory access of every element size.
   bool hasMasks() const { return level != CpuLevel::v3; }
+  /// What passes may know of the level.
+  TargetInfo info() const;
 
   /// Why this machine cannot run the level, or nothing when it can.
   std::optional<std::string> missingOnHost() const;

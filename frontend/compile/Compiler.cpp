@@ -81,6 +81,7 @@ public:
       return error(Code::InvalidOption, "--cpu-level \"", options.cpuLevel,
                    "\" is not one of v3, v4, v4-bf16, v4-amx, host (a host below v3 has no AVX2 and cannot run kernels)");
     context_.target = *parsed;
+    GRAPHC_RETURN_IF_ERROR(choosePrecision());
     context_.fuse = options.fuse;
     context_.probeGroups = options.probeGroups;
     result.model.cpuLevel = context_.target.name().str();
@@ -90,7 +91,9 @@ public:
     DialectRegistry registry;
     registry.insert<func::FuncDialect, graph::GraphDialect, kernel::KernelDialect, plan::PlanDialect>();
     codegen::cpu::registerCpuCodegenDialects(registry);
-    mlirContext.emplace(registry, threads > 1 ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
+    // Printing between passes needs them one after the other.
+    bool parallel = threads > 1 && options.printIrAfter.empty();
+    mlirContext.emplace(registry, parallel ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED);
     MLIRContext &mlir = *mlirContext;
     mlir.loadAllAvailableDialects();
     ScopedDiagnosticHandler handler(&mlir, [&](mlir::Diagnostic &d) { return collect(d); });
@@ -110,6 +113,33 @@ public:
   }
 
 private:
+  Status choosePrecision() {
+    context_.info = context_.target.info();
+    for (const std::string &level : options.objectLevels)
+      if (auto other = codegen::cpu::CpuTarget::parse(level)) {
+        context_.info.bf16Products &= other->info().bf16Products;
+        context_.info.exactInt8 &= other->info().exactInt8;
+      }
+    if (options.amp.empty())
+      return Status();
+    if (options.amp == "fp16")
+      return error(Code::InvalidOption, "--amp fp16 is not for the cpu, which has no fp16 products; use --amp bf16");
+    if (options.amp != "bf16")
+      return error(Code::InvalidOption, "--amp ", options.amp, " is unknown; valid are bf16 and fp16");
+    for (auto [index, phase] : llvm::enumerate(phases()))
+      if (phase.name == options.fromPhase && index >= phaseIndex("autocast"))
+        return error(Code::InvalidOption, "--amp has no use behind --from-phase ", options.fromPhase, ": precision is decided in phase autocast");
+    context_.amp = options.amp;
+    if (!context_.info.bf16Products)
+      result.diagnostics.push_back({CompileDiagnostic::Warning, Code::Ok,
+                                    text("--amp bf16: level ", options.objectLevels.empty() ? context_.target.name().str() : joined(options.objectLevels, "+"),
+                                         " has no bf16 products; they are computed in f32 from bf16 values, which is right but no faster")});
+    return Status();
+  }
+  static size_t phaseIndex(StringRef name) {
+    return llvm::find_if(phases(), [&](const Phase &phase) { return phase.name == name; }) - phases().begin();
+  }
+
   //===-- input -------------------------------------------------------------------------------------------------===//
   Status readModel(MLIRContext &mlir) {
     Stopwatch watch;

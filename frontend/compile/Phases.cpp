@@ -3,6 +3,7 @@
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/autocast/Autocast.h"
 #include "passes/decompose/Decompose.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/kernels/Kernels.h"
@@ -81,11 +82,18 @@ const Phase table[] = {
        pm.addPass(createFoldNormsPass());
      },
      anything},
+    {"autocast", "mixed precision by op class, inside regions",
+     [](OpPassManager &pm, const PhaseContext &context) { pm.addPass(createAutocastPass(context.amp)); }, verifyAutocast},
     {"decompose", "composites become primitives by formula",
      [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDecomposePass()); }, decomposed},
     {"simplify", "canonicalise, fold, share common expressions",
-     [](OpPassManager &pm, const PhaseContext &) {
-       pm.addPass(createWidenContractionsPass());
+     [](OpPassManager &pm, const PhaseContext &context) {
+       // What the program asked for in an autocast region is computed so where the target can.
+       bool bf16 = context.info.bf16Products;
+       pm.addPass(createWidenContractionsPass([bf16](graph::Contraction op) {
+         Type low = autocastTypeAt(op);
+         return bf16 && low && low.isBF16() && cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isBF16();
+       }));
        pm.addPass(createSimplifyPass());
      },
      anything},
@@ -96,7 +104,7 @@ const Phase table[] = {
      },
      anything},
     {"select", "library or generated kernel, for each contraction",
-     [](OpPassManager &pm, const PhaseContext &) { pm.addNestedPass<func::FuncOp>(createSelectPass()); }, selected},
+     [](OpPassManager &pm, const PhaseContext &context) { pm.addNestedPass<func::FuncOp>(createSelectPass(context.info)); }, selected},
     {"fuse", "group ops into kernels and library calls",
      [](OpPassManager &pm, const PhaseContext &context) {
        pm.addNestedPass<func::FuncOp>(createFusePass(/*unfused=*/!context.fuse));

@@ -8,6 +8,9 @@ namespace graphc {
 
 struct PhaseContext {
   codegen::cpu::CpuTarget target;
+  /// What every level that the compiled model shall run on has.
+  TargetInfo info;
+  std::string amp; // low precision of the whole model, or empty
   bool fuse = true;
   bool probeGroups = false;
 };

@@ -36,7 +36,7 @@ using PieceRunner = std::function<Result<std::vector<HostTensor>>(const std::str
 
 struct VerifyOptions {
   CompileOptions compile;
-  Tolerance outputs = Tolerance::network();
+  Tolerance outputs = Tolerance::network(); // of `compile.amp` models: Tolerance::bf16()
   PieceRunner runPiece; // empty: compile and run
   /// Called before each piece with what is being done; may be empty.
   std::function<void(const std::string &)> progress;

@@ -18,6 +18,9 @@ struct Tolerance {
   static Tolerance node() { return {}; }
   /// The rule of whole networks.
   static Tolerance network() { return {1e-3, 0, 1e-5}; }
+  /// Whole networks in bf16: 8 bits of precision, rounded once per op; tens of roundings in a row add up to a few hundredths
+  /// of the largest value.
+  static Tolerance bf16() { return {2e-2, 0, 3e-2}; }
   static Tolerance exact() { return {0, 0, 0}; }
 };
 

@@ -3,8 +3,10 @@
 #define GRAPHC_IR_GRAPH_COMPOSITE
 include "ir/graph/GraphBase.td"
 
+// Norms and softmax, all of them: sums of many terms, which a low precision would ruin.
 class Graph_Composite<string mnemonic, dag ins_> : Graph_Op<mnemonic, [Pure,
-    DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<CompositeInterface>]> {
+    DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<CompositeInterface>,
+    DeclareOpInterfaceMethods<AutocastInterface, ["autocastClass"]>]> {
   let arguments = ins_;
   let results = (outs GraphTensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
@@ -14,7 +16,7 @@ class Graph_Composite<string mnemonic, dag ins_> : Graph_Op<mnemonic, [Pure,
       return ::graphc::graph::typesAgree(l, r);
     }
   }];
-  let extraClassDefinition = [{
+  let extraClassDefinition = AutocastDefinition<"Full">.definition # [{
     ::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *, std::optional<::mlir::Location>,
         ::mlir::ValueRange operands, ::mlir::DictionaryAttr, ::mlir::OpaqueProperties, ::mlir::RegionRange,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
@@ -37,7 +39,10 @@ def GroupNormOp : Graph_Composite<"group_norm", (ins GraphTensor:$x, GraphTensor
 def LrnOp : Graph_Composite<"lrn", (ins GraphTensor:$x, I64Attr:$size, F64Attr:$alpha, F64Attr:$beta, F64Attr:$bias)>;
 // softmax(query key^T * scale + mask) value on [.., S, D], [.., T, D], [.., T, E], mask broadcasting to [.., S, T]; a
 // boolean mask keeps what is true. With nan_to_zero a NaN probability counts as 0: a row that keeps nothing gives 0.
-def AttentionOp : Graph_Op<"attention", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<CompositeInterface>]> {
+def AttentionOp : Graph_Op<"attention", [Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>, DeclareOpInterfaceMethods<CompositeInterface>,
+    DeclareOpInterfaceMethods<AutocastInterface, ["autocastClass", "keepsOperand"]>]> {
+  let extraClassDefinition = AutocastDefinition<"Low">.definition #
+    "bool $cppClass::keepsOperand(unsigned operand) { return operand == 3; }"; // the mask
   let arguments = (ins GraphTensor:$query, GraphTensor:$key, GraphTensor:$value, Optional<GraphTensor>:$mask, F64Attr:$scale,
     UnitAttr:$nan_to_zero);
   let results = (outs GraphTensor:$result);

@@ -20,6 +20,9 @@ enum class ScalarKind {
   Equal, NotEqual, Less, LessEqual
 };
 
+/// What mixed precision makes of an op: AutocastInterface in GraphBase.td.
+enum class AutocastClass { Natural, Low, Full };
+
 /// A scalar of computation type: f32 (also for f16 and bf16 tensors), f64, i1, or an integer type with its signedness
 /// (`si`-less integers are signed). Indices are i64.
 class Expr {

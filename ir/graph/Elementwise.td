@@ -1,5 +1,5 @@
 // Elementwise ops. One line is the whole definition: ONNX name and opset, scalar rule (a C++ expression over Expr a, b,
-// c and the op's attributes), cost. Operands broadcast as in numpy. Adding an op here needs a value test and nothing else.
+// c and the op's attributes), cost, and an autocast class where it is not Natural. Operands broadcast as in numpy. Adding an op here needs a value test and nothing else.
 #ifndef GRAPHC_IR_GRAPH_ELEMENTWISE
 #define GRAPHC_IR_GRAPH_ELEMENTWISE
 include "ir/graph/GraphBase.td"
@@ -10,16 +10,17 @@ class Graph_ElementwiseBase<string mnemonic, string onnx, int since, string rule
         DeclareOpInterfaceMethods<InferTypeOpInterface>,
         DeclareOpInterfaceMethods<ElementwiseInterface, ["scalarCost"]>,
         DeclareOpInterfaceMethods<ElementInterface>,
+        DeclareOpInterfaceMethods<AutocastInterface, ["autocastClass"]>,
         DeclareOpInterfaceMethods<OnnxInterface>]> {
   let arguments = ins_;
   let results = (outs GraphTensor:$result);
-  string params = "";
+  string autocast = "Natural";
   let extraClassDeclaration = [{
     static bool isCompatibleReturnTypes(::mlir::TypeRange l, ::mlir::TypeRange r) {
       return ::graphc::graph::typesAgree(l, r);
     }
   }];
-  let extraClassDefinition =
+  let extraClassDefinition = AutocastDefinition<autocast>.definition #
     "::llvm::StringRef $cppClass::onnxName() { return \"" # onnx # "\"; }\n" #
     "int $cppClass::onnxSince() { return " # since # "; }\n" #
     "int $cppClass::scalarCost() { return " # cost # "; }\n" #
@@ -136,7 +137,7 @@ def MaxOp : Graph_Binary<"max", "", 8, "max(a, b)">;
 def MinOp : Graph_Binary<"min", "", 8, "min(a, b)">;
 def ModOp : Graph_Binary<"mod", "", 10, "mod(a, b)", 8>;
 def RemOp : Graph_Binary<"rem", "", 10, "rem(a, b)", 8>;
-def PreluOp : Graph_Binary<"prelu", "PRelu", 7, "select(a < a.like(0), a * b, a)", 2>;
+def PreluOp : Graph_Binary<"prelu", "PRelu", 7, "select(a < a.like(0), a * b, a)", 2> { let autocast = "Low"; }
 def AndOp : Graph_Binary<"and", "And", 7, "a && b">;
 def OrOp  : Graph_Binary<"or", "Or", 7, "a || b">;
 def XorOp : Graph_Binary<"xor", "Xor", 7, "a != b">;

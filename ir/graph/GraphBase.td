@@ -89,6 +89,22 @@ def RoutineInterface : OpInterface<"RoutineOp"> {
   ];
 }
 
+// What mixed precision makes of an op in an autocast region (passes/autocast). Ops without this interface are Natural.
+def AutocastInterface : OpInterface<"AutocastOp"> {
+  let cppNamespace = "::graphc::graph";
+  let methods = [
+    InterfaceMethod<"Low: in the low precision (products); Full: in f32 (norms, softmax); Natural: in what its operands have",
+      "::graphc::graph::AutocastClass", "autocastClass", (ins), "", "return ::graphc::graph::AutocastClass::Natural;">,
+    InterfaceMethod<"whether an operand stays as it is, whatever the class: a mask of huge negative numbers would become infinite",
+      "bool", "keepsOperand", (ins "unsigned":$operand), "", "return false;">
+  ];
+}
+// The class of an op as a C++ definition; `rule` is Natural, Low, Full or an expression that gives one.
+class AutocastDefinition<string rule> {
+  string definition = "::graphc::graph::AutocastClass $cppClass::autocastClass() {\n" #
+    "  using enum ::graphc::graph::AutocastClass;\n  return " # rule # ";\n}\n";
+}
+
 // A composite has a formula in passes/decompose over other ops.
 def CompositeInterface : OpInterface<"Composite"> {
   let cppNamespace = "::graphc::graph";

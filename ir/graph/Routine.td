@@ -4,11 +4,14 @@
 include "ir/graph/GraphBase.td"
 
 class Graph_Routine<string mnemonic, string routine, dag ins_, dag outs_ = (outs GraphTensor:$result)>
-    : Graph_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<RoutineInterface>]> {
+    : Graph_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<RoutineInterface>,
+        DeclareOpInterfaceMethods<AutocastInterface, ["autocastClass"]>]> {
   let arguments = ins_;
   let results = outs_;
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
-  let extraClassDefinition = "::llvm::StringRef $cppClass::routineName() { return \"" # routine # "\"; }";
+  // Order and comparison of scores in full precision: two of them that a rounding made equal would change places.
+  let extraClassDefinition = "::llvm::StringRef $cppClass::routineName() { return \"" # routine # "\"; }\n" #
+    AutocastDefinition<"Full">.definition;
 }
 // Result types carry the sizes; a data-dependent size is a fresh symbol named in the result type.
 def TopKOp : Graph_Routine<"topk", "topk", (ins GraphTensor:$x, I64Attr:$axis, BoolAttr:$largest, BoolAttr:$sorted),

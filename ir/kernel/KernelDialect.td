@@ -33,7 +33,8 @@ def StrategyAttr : I32EnumAttr<"Strategy", "the shape of the loops", [
     I32EnumAttrCase<"columns", 1>,  // lanes along the outer domain, reductions stream over rows below it
     I32EnumAttrCase<"transpose", 2>,// the last two outer dims in square tiles turned in registers or shared memory
     I32EnumAttrCase<"rows", 3>,     // `group` threads share one point of the outer domain and its inner passes
-    I32EnumAttrCase<"tiles", 4>     // a sum of products in tiles of shared memory, see `block`
+    I32EnumAttrCase<"tiles", 4>,    // a sum of products in tiles of shared memory, see `block`
+    I32EnumAttrCase<"contract", 5>  // a sum of products: `tile` points of the second last outer dim times the lanes in registers
   ]> {
   let cppNamespace = "::graphc::kernel";
 }
@@ -48,7 +49,7 @@ def ScheduleAttr : AttrDef<KernelDialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "how a target runs a kernel; never changes its results beyond the order of a reduction";
   let description = [{
-    `strategy`: see `Strategy`. `tile`: edge of a transposing tile. `tail`: how incomplete vectors run.
+    `strategy`: see `Strategy`. `tile`: edge of a transposing tile, or points of a contraction's tile. `tail`: how incomplete vectors run.
     `nontemporal`: streaming stores for outputs that will not be read soon. `threads`: threads of a block on targets
     that have blocks; `group` of them share one point of the outer domain (strategies `rows` and `columns`). `block`, for `tiles`:
     how many trailing outer dims are columns, how many before those are rows (what is left in front counts products), then the

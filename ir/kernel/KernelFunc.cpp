@@ -103,6 +103,11 @@ AffineMap FuncOp::getRangeMap() {
       exprs.push_back(joined.ceilDiv(block[i == 0 ? 3 : 2]));
     }
   }
+  if (getScheduleOrDefault().getStrategy() == Strategy::contract) {
+    // A unit is a tile of points with all their lanes.
+    exprs.pop_back();
+    exprs.back() = exprs.back().ceilDiv(getScheduleOrDefault().getTile());
+  }
   AffineExpr units = getAffineConstantExpr(1, getContext());
   for (AffineExpr expr : exprs)
     units = units * expr;

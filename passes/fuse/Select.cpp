@@ -6,10 +6,10 @@ using namespace mlir;
 using namespace graphc;
 using namespace graphc::graph;
 
-static bool libraryRuns(Operation *op, const ContractionChoice &choice) {
+static bool libraryRuns(Operation *op, const TargetInfo &target) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = type.getElementType();
-  if (!element.isF32() && !(choice.bf16 && element.isBF16()))
+  if (!element.isF32() && !(target.bf16Products && element.isBF16()))
     return false;
   if (cast<RankedTensorType>(op->getOperand(1).getType()).getElementType() != element)
     return false;
@@ -21,17 +21,20 @@ static bool libraryRuns(Operation *op, const ContractionChoice &choice) {
 namespace {
 struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Select)
-  explicit Select(ContractionChoice choice) : choice(choice) {}
+  explicit Select(TargetInfo target) : target(target) {}
+  Select(const Select &other) : PassWrapper(other), target(other.target) {}
   StringRef getArgument() const final { return "graphc-select"; }
   StringRef getDescription() const final { return "decide for each contraction: library call or generated kernel"; }
   void runOnOperation() final {
+    target.bf16Products |= bf16;
     getOperation().walk([&](Contraction op) {
       if (!op->hasAttr("by"))
-        op->setAttr("by", StringAttr::get(&getContext(), libraryRuns(op, choice) ? "library" : "kernel"));
+        op->setAttr("by", StringAttr::get(&getContext(), libraryRuns(op, target) ? "library" : "kernel"));
     });
   }
-  ContractionChoice choice;
+  TargetInfo target;
+  Option<bool> bf16{*this, "bf16", llvm::cl::desc("the target has bf16 products, whatever its description says")};
 };
 } // namespace
 
-std::unique_ptr<Pass> graphc::createSelectPass(ContractionChoice choice) { return std::make_unique<Select>(choice); }
+std::unique_ptr<Pass> graphc::createSelectPass(TargetInfo target) { return std::make_unique<Select>(target); }

@@ -53,7 +53,7 @@ Status checkSuffix(const std::string &model) {
 Status checkArtifactOptions(const ModelOptions &options) {
   for (auto [name, given] : {std::pair("--shape", !options.shapes.empty()), {"--dump-phases", !options.dumpPhases.empty()},
                              {"--from-phase", !options.fromPhase.empty()}, {"--to-phase", !options.toPhase.empty()},
-                             {"--print-ir-after", !options.printIrAfter.empty()}})
+                             {"--print-ir-after", !options.printIrAfter.empty()}, {"--amp", !options.amp.empty()}})
     if (given)
       return error(Code::InvalidOption, name, ": '", options.model, "' is compiled already; give the .onnx or .mlir it was made from");
   return {};
@@ -119,6 +119,7 @@ Model::~Model() = default;
 CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base) {
   base.cpuLevel = options.cpuLevel;
   base.threads = options.threads;
+  base.amp = options.amp;
   base.shapes = options.shapes;
   base.strict = options.strict;
   base.dumpPhasesDir = options.dumpPhases;

@@ -76,8 +76,8 @@ Status ModelOptions::check() {
     return error(Code::InvalidOption, "--mode ", mode, " is not in this build; use --mode default");
   if (!amp.empty() && amp != "bf16" && amp != "fp16")
     return error(Code::InvalidOption, "--amp ", amp, " is unknown; valid are bf16 and fp16");
-  if (!amp.empty())
-    return error(Code::InvalidOption, "--amp ", amp, " is not in this build; leave it out to compute in the model's own types");
+  if (amp == "fp16" && device == "cpu")
+    return error(Code::InvalidOption, "--amp fp16 is not for the cpu, which has no fp16 products; use --amp bf16");
   if (!has(kCpuLevels, cpuLevel))
     return error(Code::InvalidOption, "--cpu-level ", cpuLevel, " is unknown; valid are ", joined(kCpuLevels));
   for (const std::string &shape : shapes)

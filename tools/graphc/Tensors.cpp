@@ -154,7 +154,7 @@ Result<std::vector<HostTensor>> InputOptions::resolve(std::span<const Port> port
 
 void ExpectedOptions::declare(CLI::App &app) {
   app.add_option("--expected", expected, "[NAME=]SPEC an output must match")->take_all();
-  app.add_option("--tol", tol, "node (default): 1e-7 + 1e-3*|b|; network: 1e-3*|b| + 1e-5*max|b|; exact");
+  app.add_option("--tol", tol, "node (default): 1e-7 + 1e-3*|b|; network: 1e-3*|b| + 1e-5*max|b|; bf16: 2e-2*|b| + 3e-2*max|b|; exact");
   app.add_option("--rtol", rtol, "relative tolerance, instead of the rule's");
   app.add_option("--atol", atol, "absolute tolerance, instead of the rule's");
 }
@@ -165,10 +165,12 @@ Result<Tolerance> ExpectedOptions::tolerance() const {
     rule = Tolerance::node();
   else if (tol == "network")
     rule = Tolerance::network();
+  else if (tol == "bf16")
+    rule = Tolerance::bf16();
   else if (tol == "exact")
     rule = Tolerance::exact();
   else
-    return error(Code::InvalidOption, "--tol ", tol, " is unknown; valid are node, network and exact");
+    return error(Code::InvalidOption, "--tol ", tol, " is unknown; valid are node, network, bf16 and exact");
   for (auto [name, value] : {std::pair("--rtol", rtol), std::pair("--atol", atol)})
     if (value && !(*value >= 0))
       return error(Code::InvalidOption, name, " ", *value, " is negative or not a number");

@@ -30,7 +30,7 @@ Result<int> verify(Options &options) {
   if (options.model.model.ends_with(".gcx"))
     return error(Code::InvalidOption, "'", options.model.model, "': an artifact does not hold the graph it was made from; verify the .onnx or .mlir");
   ExpectedOptions tolerance;
-  tolerance.tol = options.tol.empty() ? "network" : options.tol;
+  tolerance.tol = !options.tol.empty() ? options.tol : options.model.amp.empty() ? "network" : "bf16";
   VerifyOptions verifying;
   GRAPHC_ASSIGN_OR_RETURN(verifying.outputs, tolerance.tolerance());
   // The inputs' names and types are the compiled model's to know.
@@ -69,7 +69,7 @@ Action declareVerify(CLI::App &app) {
   auto options = std::make_shared<Options>();
   options->model.declare(app);
   options->inputs.declare(app);
-  app.add_option("--tol", options->tol, "rule for the model's outputs: network (default), node or exact");
+  app.add_option("--tol", options->tol, "rule for the model's outputs: network (default; bf16 with --amp), node, bf16 or exact");
   return [options] { return verify(*options); };
 }
 

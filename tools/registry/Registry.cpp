@@ -6,6 +6,7 @@
 #include "ir/graph/Graph.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
+#include "passes/autocast/Autocast.h"
 #include "passes/decompose/Decompose.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/kernels/Kernels.h"
@@ -40,6 +41,7 @@ void registerPasses() {
   codegen::cuda::registerGraphcCudaPasses();
   mlir::registerTransformsPasses(); // canonicalize, cse, inline, symbol-dce, …
   mlir::registerPass([] { return createRaisePass(); });
+  mlir::registerPass([] { return createAutocastPass(); });
   mlir::registerPass([] { return createDecomposePass(); });
   registerSimplifyPasses();
   registerLayoutPasses();

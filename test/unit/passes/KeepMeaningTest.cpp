@@ -132,6 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, KeepMeaning,
                                          Case{"merge-pads.mlir", "graphc-fold-norms", 1e-6},
                                          Case{"simplify.mlir", "graphc-simplify", 1e-6},
                                          Case{"fold-constants.mlir", "graphc-simplify", 2e-6},
+                                         Case{"autocast.mlir", "graphc-autocast{dtype=bf16}", 3e-2},
                                          Case{"widen-contractions.mlir", "graphc-widen-contractions", 1e-2},
                                          Case{"layout.mlir", "graphc-layout", 1e-6},
                                          Case{"layout.mlir", "graphc-layout,graphc-simplify", 1e-6}));

@@ -1,0 +1,16 @@
+// What passes may ask of the machine they compile for. Targets fill it in, frontend/compile hands it on; no pass looks at a
+// processor, a device or a library itself.
+#pragma once
+#include <cstdint>
+
+namespace graphc {
+
+struct TargetInfo {
+  int64_t vectorBytes = 32;
+  int64_t vectorRegisters = 16;
+  bool masks = false;        // masked memory access of every element size
+  bool bf16Products = false; // bf16 x bf16 accumulated in f32, by instructions of its own
+  bool exactInt8 = false;    // 8-bit products accumulated in 32 bits without saturation on the way
+};
+
+} // namespace graphc
