@@ -7,6 +7,7 @@
 #include "codegen/common/Schedule.h"
 
 #include "codegen/common/Access.h"
+#include "codegen/common/Contract.h"
 
 #include "mlir/IR/Dominance.h"
 
@@ -153,7 +154,6 @@ static void collapseDims(kernel::LoopOp loop) {
       collapse(loop, d);
 }
 
-/// Puts dim `from` last.
 void codegen::moveDimLast(kernel::LoopOp loop, unsigned from) {
   unsigned rank = loop.getSizeMap().getNumResults();
   if (from + 1 == rank)
@@ -469,8 +469,11 @@ void codegen::tidyLoops(kernel::FuncOp kernel) {
 }
 
 void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target) {
+  prepareContraction(kernel.getParallel());
   tidyLoops(kernel);
   if (scheduleTranspose(kernel, target))
+    return;
+  if (scheduleContraction(kernel, target.vectorBytes, target.vectorBytes > 32 ? 32 : 16))
     return;
 
   auto parallel = cast<kernel::LoopOp>(kernel.getParallel().getOperation());
@@ -490,7 +493,8 @@ void codegen::scheduleKernel(kernel::FuncOp kernel, const ScheduleTarget &target
 }
 
 int64_t codegen::rangeGrain(kernel::FuncOp kernel) {
-  if (kernel.getScheduleOrDefault().getStrategy() == kernel::Strategy::transpose)
+  auto strategy = kernel.getScheduleOrDefault().getStrategy();
+  if (strategy == kernel::Strategy::transpose || strategy == kernel::Strategy::contract)
     return 1; // a unit is a tile
   auto parallel = cast<kernel::LoopOp>(kernel.getParallel().getOperation());
   return std::max<int64_t>(1, parallel.getLaneCount());

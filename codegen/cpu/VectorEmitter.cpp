@@ -34,8 +34,11 @@ func::FuncOp VectorEmitter::emit() {
   scalarTail_ = kernel_.getScheduleOrDefault().getTail() == kernel::Tail::scalar;
   for (Operation &op : kernel_.getBody().front().without_terminator()) {
     if (auto parallel = dyn_cast<kernel::ParallelOp>(op)) {
-      if (kernel_.getScheduleOrDefault().getStrategy() == kernel::Strategy::transpose)
+      auto strategy = kernel_.getScheduleOrDefault().getStrategy();
+      if (strategy == kernel::Strategy::transpose)
         emitTransposed(parallel);
+      else if (strategy == kernel::Strategy::contract)
+        emitContracted(parallel);
       else
         emitParallel(parallel);
     } else {

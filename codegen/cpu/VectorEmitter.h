@@ -1,6 +1,6 @@
 // Writes one scheduled kernel as a function over scf, arith, vector and llvm memory ops.
 #pragma once
-#include "codegen/common/Access.h"
+#include "codegen/common/Contract.h"
 #include "ir/kernel/Kernel.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,6 +56,18 @@ private:
   // TransposeEmitter.cpp
   void emitTransposed(kernel::ParallelOp op);
   Values transposeRegisters(mlir::ValueRange rows);
+
+  // ContractEmitter.cpp
+  struct ContractTile {
+    Contraction *contraction;
+    mlir::Value tiledIv; // the kernel's dim that the tile lies along
+    mlir::Value first;   // its value at the first point
+    int64_t points;
+  };
+  void emitContracted(kernel::ParallelOp op);
+  void emitContractTile(kernel::ParallelOp op, const ContractTile &tile);
+  Values emitProducts(const ContractTile &tile, mlir::ValueRange sums);
+  mlir::Value loadNear(mlir::Value base, mlir::Type element, int64_t distance, bool contiguous);
 
   // MemoryEmitter.cpp: loads, stores, checks
   void emitLoad(kernel::LoadOp op);

@@ -11,8 +11,11 @@
 //   3. From the last op backwards, an op joins the group of its consumers when reading it there costs no repeated work. A
 //      reduction whose result is broadcast back over the dims it reduced makes a row group (softmax, norms): its
 //      members see either whole rows or one value a row.
+//      A pooling whose windows do not overlap reads every element once, so a generated convolution may join it.
 //   4. An op with consumers in several groups joins one of them as a further output when its shape is that group's.
-// Ops that depend on weights alone never join others: they run once, in @prepare.
+// Ops that depend on weights alone never join others: they run once, in @prepare. The one exception is marked by `select`: a
+// transpose that only undoes a packing is read inside the kernel that uses the weight.
+#include "passes/fuse/DirectConv.h"
 #include "passes/fuse/Epilogue.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/fuse/Groups.h"
@@ -46,10 +49,26 @@ int costOf(Operation *op) {
   return isa<ResizeOp>(op) ? 20 : isa<ConcatOp, GatherOp, GatherElementsOp, GatherNDOp>(op) ? 6 : 1;
 }
 
+/// A pooling with windows side by side and wholly inside its operand: each element is read once, or not at all.
+bool poolsOnce(Operation *op) {
+  auto once = [](auto pool) {
+    auto from = dimsOf(pool.getX().getType()), to = dimsOf(pool.getType());
+    unsigned first = pool.getChannelsLast() ? 1 : 2;
+    for (unsigned s = 0; s < pool.getWindow().size(); ++s) {
+      int64_t window = pool.getWindow()[s], stride = pool.getStrides()[s];
+      auto size = constantSize(from[first + s]), results = constantSize(to[first + s]);
+      if (pool.getDilations()[s] != 1 || stride < window || pool.getPadsLow()[s] || !size || !results || (*results - 1) * stride + window > *size)
+        return false;
+    }
+    return true;
+  };
+  return TypeSwitch<Operation *, bool>(op).Case<MaxPoolOp, AvgPoolOp, LpPoolOp>(once).Default(false);
+}
+
 /// Whether `op` reads elements of its operands several times: windows and products.
 bool rereads(Operation *op) {
   auto element = dyn_cast<ElementOp>(op);
-  return element && ((element.reduces() && !isa<graph::ReduceOp, ArgReduceOp>(op)) || isa<ResizeOp>(op));
+  return element && !poolsOnce(op) && ((element.reduces() && !isa<graph::ReduceOp, ArgReduceOp>(op)) || isa<ResizeOp>(op));
 }
 
 class Fusion {
@@ -110,7 +129,7 @@ private:
       if (op.getNumResults() == 0)
         continue;
       bool isConstant = isSource(&op);
-      if (!isConstant && !readsSizes(op) && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
+      if (!isConstant && !op.hasAttr(kUnpackAttr) && !readsSizes(op) && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
         isConstant = llvm::all_of(op.getOperands(), [&](Value v) {
           return v.getDefiningOp() && constants.contains(v.getDefiningOp());
         });
@@ -312,6 +331,8 @@ private:
       return why = "a reshape is free as a view", false;
     if (contiguousOffset(op) && !single)
       return why = "a contiguous slice is free as a view", false;
+    if (op->hasAttr(kStoredAttr))
+      return why = "a generated convolution reads it padded", false;
 
     // How consumers inside the group read it.
     bool repeated = false;
@@ -351,7 +372,7 @@ private:
                    sameAxes(cast<graph::ReduceOp>(op).getAxes(), pendingReduced ? *pendingReduced : group.reduced) &&
                    dimsOf(op->getOperand(0).getType()) == group.shape && allElementwise(op, id, pendingReduced.has_value());
       bool inlined = full && group.reduced.empty() && !pendingReduced && !repeated && allElementwise(op, id);
-      if (!inRow && !inlined)
+      if (!inRow && !inlined && !(single && joinsPool(op, group)))
         return why = "its result would be reduced again for every element that reads it", false;
     } else if (repeated && !row && costOf(op) > kRepeatableCost) {
       return why = "its result is repeated over a larger shape", false;
@@ -368,6 +389,30 @@ private:
     }
     if (groups.wouldCycle(op, id))
       return why = "another kernel lies between them", false;
+    return true;
+  }
+
+  /// A generated convolution, its bias and activation, and the pooling of what comes out: one sum for each element that the pooling
+  /// reads.
+  static bool joinsPool(Operation *op, const Group &group) {
+    Operation *pool = nullptr;
+    for (Operation *member : group.ops)
+      if (auto element = dyn_cast<ElementOp>(member); element && element.reduces()) {
+        if (pool || !poolsOnce(member))
+          return false;
+        pool = member;
+      }
+    if (!pool || !isa<Contraction>(op) || dimsOf(pool->getOperand(0).getType()) != resultDims(op))
+      return false;
+    // From the convolution to the pooling by ops that keep the place of an element.
+    Operation *at = op;
+    while (at != pool) {
+      if (!at->hasOneUse())
+        return false;
+      at = *at->getUsers().begin();
+      if (at != pool && (!isa<Elementwise>(at) || resultDims(at) != resultDims(op)))
+        return false;
+    }
     return true;
   }
 

@@ -1,6 +1,8 @@
 // graphc-select. Before: contractions as the importer left them. After: each carries `by = "library"` or `by = "kernel"`,
 // so that `fuse` knows which epilogues are legal. An attribute already there (a tuner's, a user's) is kept.
+#include "passes/fuse/DirectConv.h"
 #include "passes/fuse/Fuse.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace graphc;
@@ -27,10 +29,21 @@ struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
   StringRef getDescription() const final { return "decide for each contraction: library call or generated kernel"; }
   void runOnOperation() final {
     target.bf16Products |= bf16;
+    SmallVector<ConvOp> direct;
     getOperation().walk([&](Contraction op) {
-      if (!op->hasAttr("by"))
-        op->setAttr("by", StringAttr::get(&getContext(), libraryRuns(op, target) ? "library" : "kernel"));
+      if (op->hasAttr("by"))
+        return;
+      bool library = libraryRuns(op, target);
+      auto conv = dyn_cast<ConvOp>(op.getOperation());
+      if (auto reason = conv && library ? directConvReason(conv, target) : std::nullopt) {
+        library = false;
+        direct.push_back(conv);
+        remark::passed(op->getLoc(), remark::RemarkOpts::name("DirectConvolution").category("select")) << remark::reason("{0}", *reason);
+      }
+      op->setAttr("by", StringAttr::get(&getContext(), library ? "library" : "kernel"));
     });
+    for (ConvOp conv : direct)
+      prepareDirectConv(conv);
   }
   TargetInfo target;
   Option<bool> bf16{*this, "bf16", llvm::cl::desc("the target has bf16 products, whatever its description says")};

@@ -147,13 +147,57 @@ SmallVector<Expr> KernelBuilder::reduce(
 }
 
 //===-- memory --------------------------------------------------------------------------------------------------===//
+std::optional<std::pair<int64_t, int64_t>> KernelBuilder::extremesOf(AffineExpr index) {
+  if (auto c = constantSize(index))
+    return std::make_pair(*c, *c);
+  if (auto d = dyn_cast<AffineDimExpr>(index)) {
+    AffineExpr size = dims[d.getPosition()].size;
+    auto n = size ? constantSize(size) : std::nullopt;
+    if (!n || *n <= 0)
+      return std::nullopt;
+    return std::make_pair(int64_t(0), *n - 1);
+  }
+  auto node = dyn_cast<AffineBinaryOpExpr>(index);
+  if (!node)
+    return std::nullopt;
+  auto left = extremesOf(node.getLHS()), right = extremesOf(node.getRHS());
+  if (!left || !right)
+    return std::nullopt;
+  switch (index.getKind()) {
+  case AffineExprKind::Add:
+    return std::make_pair(left->first + right->first, left->second + right->second);
+  case AffineExprKind::Mul: {
+    if (right->first != right->second)
+      return std::nullopt;
+    int64_t a = left->first * right->first, z = left->second * right->first;
+    return std::make_pair(std::min(a, z), std::max(a, z));
+  }
+  case AffineExprKind::FloorDiv:
+    if (right->first != right->second || right->first <= 0 || left->first < 0)
+      return std::nullopt;
+    return std::make_pair(left->first / right->first, left->second / right->first);
+  case AffineExprKind::Mod:
+    if (right->first != right->second || right->first <= 0)
+      return std::nullopt;
+    return std::make_pair(int64_t(0), right->first - 1);
+  default:
+    return std::nullopt;
+  }
+}
+
+bool KernelBuilder::provedInside(AffineExpr index, AffineExpr size) {
+  // A loop's own dim over the same size is inside by construction.
+  if (auto d = dyn_cast<AffineDimExpr>(index); d && dims[d.getPosition()].size == size)
+    return true;
+  auto limit = constantSize(size);
+  auto extremes = limit ? extremesOf(index) : std::nullopt;
+  return extremes && extremes->first >= 0 && extremes->second < *limit;
+}
+
 Expr KernelBuilder::insideRange(ArrayRef<AffineExpr> index, ArrayRef<AffineExpr> sizes) {
   Expr all;
   for (auto [i, size] : llvm::zip(index, sizes)) {
-    // A loop's own dim over the same size is inside by construction.
-    if (auto d = dyn_cast<AffineDimExpr>(i); d && dims[d.getPosition()].size == size)
-      continue;
-    if (auto c = constantSize(i); c && constantSize(size) && *c >= 0 && *c < *constantSize(size))
+    if (provedInside(i, size))
       continue;
     Expr value = indexValue(i);
     Expr in = (value >= constantInt(0, value.type)) && (value < indexValue(size));
@@ -165,7 +209,8 @@ Expr KernelBuilder::insideRange(ArrayRef<AffineExpr> index, ArrayRef<AffineExpr>
 Expr KernelBuilder::load(Value operand, ArrayRef<AffineExpr> index, std::optional<Expr> fill) {
   auto type = ::cast<RankedTensorType>(operand.getType());
   SmallVector<AffineExpr> simplified = llvm::map_to_vector(index, [](AffineExpr e) { return simplify(e); });
-  if (fill) {
+  bool inside = llvm::all_of(llvm::zip_equal(simplified, dimsOf(type)), [&](auto at) { return provedInside(std::get<0>(at), std::get<1>(at)); });
+  if (fill && !inside) {
     if (buffers.count(operand)) {
       unsigned depth = std::max(depthOf(simplified), depthOf(*fill));
       Type element = kernelElementType(type.getElementType());
@@ -179,12 +224,12 @@ Expr KernelBuilder::load(Value operand, ArrayRef<AffineExpr> index, std::optiona
       });
       return raw.castTo(computeType(type.getElementType()));
     }
-    Expr inside = insideRange(simplified, dimsOf(type));
-    if (inside.builder) {
+    Expr within = insideRange(simplified, dimsOf(type));
+    if (within.builder) {
       ++guardedDepth;
       Expr value = elementOf(operand, simplified);
       --guardedDepth;
-      return select(inside, value, *fill);
+      return select(within, value, *fill);
     }
   }
   return elementOf(operand, simplified);
@@ -222,7 +267,8 @@ Expr KernelBuilder::elementOf(Value value, ArrayRef<AffineExpr> givenIndex) {
     SmallVector<Value> operands;
     AffineMap map = localMap(index, operands);
     Value padding;
-    if (guardedDepth)
+    bool inside = llvm::all_of(llvm::zip_equal(index, dimsOf(type)), [&](auto at) { return provedInside(std::get<0>(at), std::get<1>(at)); });
+    if (guardedDepth && !inside)
       padding = arith::ConstantOp::create(b, loc, b.getZeroAttr(kernelElementType(type.getElementType())));
     Value loaded = kernel::LoadOp::create(b, loc, buffer, map, operands, padding);
     result = remember(loaded, type.getElementType(), depth).castTo(computeType(type.getElementType()));

@@ -82,6 +82,9 @@ private:
   template <typename Loop>
   void loop(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::function_ref<void(llvm::ArrayRef<mlir::AffineExpr>)> body);
   llvm::SmallVector<mlir::AffineExpr> openDims(mlir::ValueRange ivs, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  /// Least and greatest value of an index whose dims have constant sizes.
+  std::optional<std::pair<int64_t, int64_t>> extremesOf(mlir::AffineExpr index);
+  bool provedInside(mlir::AffineExpr index, mlir::AffineExpr size);
   graph::Expr insideRange(llvm::ArrayRef<mlir::AffineExpr> index, llvm::ArrayRef<mlir::AffineExpr> dims);
 
   mlir::OpBuilder &b;

@@ -100,3 +100,45 @@ kernel.func @given(%x: memref<64xf32>, %y: memref<64xf32>) attributes {schedule 
     kernel.store %v, %y[%i] : memref<64xf32>
   }
 }
+
+// A sum of products: the sum in memory order of %x with its neighbouring dims joined, tiles of ten columns, lanes along
+// the output channels.
+// CHECK-LABEL: kernel.func @contract
+// CHECK-SAME: schedule = #kernel.schedule<strategy = contract, tile = 10>
+// CHECK: kernel.parallel (%i, %j, %k) to (6, 20, 8) lanes 8
+// CHECK: kernel.reduce (%l, %m) to (3, 9)
+kernel.func @contract(%x: memref<8x22x3xf32>, %w: memref<3x3x3x8xf32>, %y: memref<6x20x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  kernel.parallel (%h, %v, %c) to (6, 20, 8) {
+    %s = kernel.reduce (%r, %i, %j) to (3, 3, 3) init (%zero : f32) {
+      %a = kernel.load %x[%h + %i, %v + %j, %r] : memref<8x22x3xf32>
+      %b = kernel.load %w[%i, %j, %r, %c] : memref<3x3x3x8xf32>
+      %p = arith.mulf %a, %b : f32
+      kernel.yield %p : f32
+    } combine (%a, %b) {
+      %t = arith.addf %a, %b : f32
+      kernel.yield %t : f32
+    }
+    kernel.store %s, %y[%h, %v, %c] : memref<6x20x8xf32>
+  }
+}
+
+// With a load that may lie outside, the sum stays as it was.
+// CHECK-LABEL: kernel.func @guarded
+// CHECK-NOT: contract
+// CHECK: kernel.reduce
+kernel.func @guarded(%x: memref<6x20xf32>, %w: memref<3x8xf32>, %y: memref<6x20x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  kernel.parallel (%h, %v, %c) to (6, 20, 8) {
+    %s = kernel.reduce (%j) to (3) init (%zero : f32) {
+      %a = kernel.load %x[%h, %v + %j - 1] guard %zero : memref<6x20xf32>
+      %b = kernel.load %w[%j, %c] : memref<3x8xf32>
+      %p = arith.mulf %a, %b : f32
+      kernel.yield %p : f32
+    } combine (%a, %b) {
+      %t = arith.addf %a, %b : f32
+      kernel.yield %t : f32
+    }
+    kernel.store %s, %y[%h, %v, %c] : memref<6x20x8xf32>
+  }
+}
