@@ -90,8 +90,8 @@ void check(const Conv &c) {
 } // namespace
 
 TEST(Contract, PointsAndLanesOfEveryRemainder) {
-  for (int64_t width : {1, 5, 12, 13, 30})
-    for (int64_t outputs : {4, 8, 10, 16, 23, 40})
+  for (int64_t width : {1, 12, 30})
+    for (int64_t outputs : {4, 10, 16, 23, 40})
       check({width, 3, outputs, 1, 1, 1, 1});
 }
 
