@@ -89,9 +89,9 @@ Result<ModelCache> ModelCache::open(const std::string &folder, std::string ident
 
 bool ModelCache::serves(const std::string &path, const CompileOptions &options) {
   // Spelled out so that a new option does not compile before someone has said what it means here (and in components()).
-  const auto &[cpuLevel, threads, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
+  const auto &[cpuLevel, amp, threads, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
                keepPhaseText, remarks, objectLevels, keepObjects] = options;
-  (void)cpuLevel, (void)threads, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
+  (void)cpuLevel, (void)amp, (void)threads, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
   return fs::path(path).extension() == ".onnx" && fuse && !probeGroups && dumpPhasesDir.empty() && fromPhase.empty() && toPhase.empty() && printIrAfter.empty() &&
          !keepKernelText && !keepPhaseText && !remarks && objectLevels.empty();
 }
@@ -106,6 +106,7 @@ std::map<std::string, std::string> ModelCache::components(const std::string &pat
           {"content", content},
           {"shapes", shapes},
           {"level", levelText(options)},
+          {"amp", options.amp},
           {"library", cpu::libraryVersion()},
           {"build", identity_}};
 }
