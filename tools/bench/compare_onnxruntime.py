@@ -6,7 +6,8 @@
 Each round times graphc, then onnxruntime, so that both see the same weather; the minimum over all calls of all rounds
 counts. onnxruntime is called the cheapest way it has: IOBinding with outputs bound, sequential execution, N intra-op
 threads, no spinning limits changed. A MODEL is a file or a folder that holds model.onnx; symbolic sizes become
---symbol NAME=SIZE (or 1). Prints a table and the geometric mean of the ratios graphc / onnxruntime: below 1 is faster.
+--symbol NAME=SIZE (or 1). Prints a table, with the command of
+each network that costs most, and the geometric mean of the ratios graphc / onnxruntime: below 1 is faster.
 
 Needs the packages onnxruntime and numpy: python3 -m venv V && V/bin/pip install onnxruntime numpy
 """
@@ -78,7 +79,7 @@ class Peer:
 
 
 def graphc_bench(graphc, model, specs, threads, seconds):
-    command = [graphc, "bench", model, "--threads", str(threads), "--seconds", str(seconds), "--json"]
+    command = [graphc, "bench", model, "--threads", str(threads), "--seconds", str(seconds), "--json", "--slowest", "1"]
     for spec in specs:
         command += ["--input", spec]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -105,7 +106,7 @@ def main():
     symbols = {name: int(size) for name, size in (pair.split("=") for pair in arguments.symbol)}
 
     rows, failures = [], []
-    print(f"{'model':24} {'graphc ms':>10} {'ort ms':>10} {'ratio':>7} {'compile ms':>11} {'noise':>6}   ({arguments.threads} threads, min of {arguments.rounds} rounds)")
+    print(f"{'model':24} {'graphc ms':>10} {'ort ms':>10} {'ratio':>7} {'compile ms':>11} {'noise':>6}  {'costs most':60} ({arguments.threads} threads, min of {arguments.rounds} rounds)")
     for model in arguments.models:
         if os.path.isdir(model):
             model = os.path.join(model, "model.onnx")
@@ -121,7 +122,8 @@ def main():
                 ours, theirs, noise, compile_ms = math.inf, math.inf, "quiet", math.inf
                 for _ in range(arguments.rounds):
                     result = graphc_bench(arguments.graphc, model, specs, arguments.threads, arguments.seconds)
-                    ours = min(ours, result["latency_ms"]["min"])
+                    if result["latency_ms"]["min"] < ours:
+                        ours, slowest = result["latency_ms"]["min"], result["slowest"][0]
                     compile_ms = min(compile_ms, result["compile_ms"])
                     noise = "noisy" if result["noise"] == "noisy" else noise
                     theirs = min(theirs, peer.min_ms(arguments.seconds))
@@ -129,8 +131,8 @@ def main():
             failures.append((name, str(problem)))
             print(f"{name:24} failed: {problem}")
             continue
-        rows.append({"model": name, "graphc_ms": ours, "ort_ms": theirs, "ratio": ours / theirs, "compile_ms": compile_ms, "noise": noise})
-        print(f"{name:24} {ours:10.3f} {theirs:10.3f} {ours / theirs:7.2f} {compile_ms:11.0f} {noise:>6}", flush=True)
+        rows.append({"model": name, "graphc_ms": ours, "ort_ms": theirs, "ratio": ours / theirs, "compile_ms": compile_ms, "noise": noise, "slowest": slowest})
+        print(f"{name:24} {ours:10.3f} {theirs:10.3f} {ours / theirs:7.2f} {compile_ms:11.0f} {noise:>6}  {slowest['us'] / 1e3:.3f} ms ({slowest['share']:.0%}) {slowest['command']}", flush=True)
     if rows:
         mean = math.exp(sum(math.log(row["ratio"]) for row in rows) / len(rows))
         worst = max(rows, key=lambda row: row["ratio"])

@@ -2,6 +2,7 @@
 #include "tools/graphc/LatencySummary.h"
 #include "tools/graphc/Model.h"
 #include "tools/graphc/Options.h"
+#include "tools/graphc/SlowestCommands.h"
 #include "tools/graphc/Tensors.h"
 #include "tools/graphc/Verb.h"
 
@@ -28,6 +29,7 @@ struct BenchOptions {
   InputOptions inputs;
   double seconds = 2;
   bool json = false;
+  int slowest = 0;
 };
 
 /// Resident memory of this process.
@@ -90,6 +92,11 @@ Result<int> bench(BenchOptions &options) {
   GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(model.inputs()));
   GRAPHC_ASSIGN_OR_RETURN(Measurement measured, measure(model, inputs, options.seconds));
   GRAPHC_RETURN_IF_ERROR(model.keep());
+  std::vector<CommandCost> costs;
+  if (options.slowest > 0) {
+    GRAPHC_ASSIGN_OR_RETURN(costs, costOfCommands(model, inputs, std::min(0.5, options.seconds)));
+    costs.resize(std::min(costs.size(), static_cast<size_t>(options.slowest)));
+  }
 
   LatencySummary summary = summarise(measured.latenciesMs);
   MemoryReport memory = model.memory();
@@ -111,6 +118,8 @@ Result<int> bench(BenchOptions &options) {
     json["mode"] = options.model.mode;
     json["cache"] = model.cacheUse();
     json["calls"] = measured.latenciesMs.size();
+    for (const CommandCost &cost : costs)
+      json["slowest"].push_back({{"command", cost.name}, {"us", cost.us}, {"share", cost.share}});
     std::cout << json.dump() << "\n";
     return kExitOk;
   }
@@ -122,6 +131,9 @@ Result<int> bench(BenchOptions &options) {
             << "memory      peak " << shortBytes(memory.peakBytes) << " planned by the runtime, " << shortBytes(resident) << " resident\n"
             << "setting     " << options.model.device << ", " << options.model.threads << " thread" << (options.model.threads == 1 ? "" : "s") << ", mode "
             << options.model.mode << "; the machine was " << noise << (summary.noisy ? ": repeat before trusting small differences" : "") << "\n";
+  for (const CommandCost &cost : costs)
+    std::cout << (&cost == costs.data() ? "slowest     " : "            ") << std::fixed << std::setprecision(1) << cost.us << " us, " << std::setprecision(0)
+              << cost.share * 100 << " %: " << cost.name << "\n" << std::defaultfloat;
   return kExitOk;
 }
 
@@ -132,6 +144,7 @@ Action declareBench(CLI::App &app) {
   options->model.declare(app);
   options->inputs.declare(app);
   app.add_option("--seconds", options->seconds, "how long to measure after the warm-up (default 2)");
+  app.add_option("--slowest", options->slowest, "name so many commands that cost most")->check(CLI::NonNegativeNumber);
   app.add_flag("--json", options->json, "one JSON object on stdout");
   return [options] { return bench(*options); };
 }

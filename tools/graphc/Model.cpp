@@ -216,12 +216,12 @@ Result<std::vector<HostTensor>> Model::run(std::span<const HostTensor> inputs) {
   return outputs;
 }
 
-Status Model::runAgain(std::span<const HostTensor> inputs) {
+Status Model::runAgain(std::span<const HostTensor> inputs, const RunOptions &runOptions) {
   if (!context) {
     GRAPHC_ASSIGN_OR_RETURN(context, compiled.executable->newContext());
     bound.resize(outputPorts.size());
   }
-  return compiled.executable->run(*context, inputs, bound);
+  return compiled.executable->run(*context, inputs, bound, runOptions);
 }
 
 double Model::loadMs() const {

@@ -41,7 +41,7 @@ public:
   /// One call; the outputs are new.
   Result<std::vector<HostTensor>> run(std::span<const HostTensor> inputs);
   /// Calls over and over with the same inputs: outputs are bound once, so that a call costs what the model costs.
-  Status runAgain(std::span<const HostTensor> inputs);
+  Status runAgain(std::span<const HostTensor> inputs, const RunOptions &runOptions = {});
 
   /// Keeps a model that had to be compiled for the next process; called when the answer is out. An error under --strict only.
   Status keep();
