@@ -124,6 +124,25 @@ struct SplitIv {
 };
 } // namespace
 
+/// By what `expr` divides `dim`: nothing to say when it does not occur or only linearly (`found` unchanged); false when it
+/// stands in a division in another way, or is divided by different sizes.
+static bool findDivisor(AffineExpr expr, AffineExpr dim, int64_t &found, bool divided = false) {
+  if (expr == dim)
+    return !divided;
+  auto node = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!node)
+    return true;
+  bool divides = expr.getKind() == AffineExprKind::FloorDiv || expr.getKind() == AffineExprKind::Mod || expr.getKind() == AffineExprKind::CeilDiv;
+  if (node.getLHS() == dim && divides && expr.getKind() != AffineExprKind::CeilDiv) {
+    auto by = constantOf(node.getRHS());
+    if (!by || (found && *by != found))
+      return false;
+    found = *by;
+    return true;
+  }
+  return findDivisor(node.getLHS(), dim, found, divided || divides) && findDivisor(node.getRHS(), dim, found, divided || divides);
+}
+
 /// By what the accesses divide `iv`; 0 when by nothing, -1 when it is used in another way.
 static int64_t divisorOf(Value iv) {
   int64_t found = 0;
@@ -131,25 +150,15 @@ static int64_t divisorOf(Value iv) {
     auto access = dyn_cast<kernel::AccessOp>(use.getOwner());
     if (!access)
       return -1;
-    auto operands = access.getIndexOperands();
     AffineMap map = access.getIndexMap();
-    for (auto [i, operand] : llvm::enumerate(operands)) {
+    for (auto [i, operand] : llvm::enumerate(access.getIndexOperands())) {
       if (operand != iv)
         continue;
       if (i >= map.getNumDims())
         return -1;
-      AffineExpr dim = getAffineDimExpr(i, iv.getContext());
       for (AffineExpr result : map.getResults())
-        result.walk([&](AffineExpr e) {
-          auto node = dyn_cast<AffineBinaryOpExpr>(e);
-          if (!node || (e.getKind() != AffineExprKind::FloorDiv && e.getKind() != AffineExprKind::Mod) || !node.getLHS().isFunctionOfDim(i))
-            return;
-          auto by = constantOf(node.getRHS());
-          if (node.getLHS() != dim || !by || (found > 0 && *by != found))
-            found = -1;
-          else if (found == 0)
-            found = *by;
-        });
+        if (!findDivisor(result, getAffineDimExpr(i, iv.getContext()), found))
+          return -1;
     }
   }
   return found;

@@ -101,6 +101,7 @@ const Phase table[] = {
      [](OpPassManager &pm, const PhaseContext &) {
        pm.addPass(createLayoutPass());
        pm.addPass(createSimplifyPass());
+       pm.addPass(createSinkShufflesPass());
      },
      anything},
     {"select", "library or generated kernel, for each contraction",

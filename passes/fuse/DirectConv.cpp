@@ -8,6 +8,7 @@
 // The library is better where its blocked kernels have channels enough to fill their registers and work enough to hide the
 // call: everything but first layers, small images, channel groups and filters along one dim.
 #include "passes/fuse/DirectConv.h"
+#include "passes/simplify/ChannelShuffle.h"
 #include "passes/simplify/Weights.h"
 
 using namespace mlir;
@@ -66,6 +67,9 @@ void graphc::prepareDirectConv(ConvOp op) {
     op.setPadsLow(none);
     op.setPadsHigh(none);
   }
+  else if (auto shuffle = channelShuffleOf(op.getX()))
+    for (Operation *part : shuffle->ops)
+      part->setAttr(kReadThroughAttr, b.getUnitAttr());
   // [M, C, window…] to [window…, C, M] and, for the reader, back.
   unsigned rank = cast<RankedTensorType>(op.getWeight().getType()).getRank();
   SmallVector<int64_t> pack, unpack(rank);

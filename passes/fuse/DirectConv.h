@@ -7,6 +7,9 @@ namespace graphc {
 
 /// Marks a transpose that undoes a packing: it is read inside the kernel that uses the weight, never stored.
 inline constexpr llvm::StringLiteral kUnpackAttr = "unpack";
+/// Marks a channel shuffle that the convolution behind it reads through: its index costs a few scalar operations per channel.
+inline constexpr llvm::StringLiteral kReadThroughAttr = "read_through";
+
 /// Marks padding that is stored, because the kernel behind it reads every element several times.
 inline constexpr llvm::StringLiteral kStoredAttr = "stored";
 

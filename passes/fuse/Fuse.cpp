@@ -327,12 +327,15 @@ private:
     bool concat = isa<ConcatOp>(op);
     if (concat && (op->getNumOperands() > 4 || !single))
       return why = "a wide concatenation is copied part by part", false;
-    if (isa<ReshapeOp>(op) && !(single && splitsOnly(op) && worthReading(op)))
+    if (isa<ReshapeOp>(op) && !op->hasAttr(kReadThroughAttr) && !(single && splitsOnly(op) && worthReading(op)))
       return why = "a reshape is free as a view", false;
     if (contiguousOffset(op) && !single)
       return why = "a contiguous slice is free as a view", false;
     if (op->hasAttr(kStoredAttr))
       return why = "a generated convolution reads it padded", false;
+
+    if (!op->hasAttr(kReadThroughAttr) && llvm::any_of(op->getUsers(), [](Operation *user) { return user->hasAttr(kReadThroughAttr); }))
+      return why = "a convolution reads it several times, through a shuffle", false;
 
     // How consumers inside the group read it.
     bool repeated = false;

@@ -312,6 +312,7 @@ private:
 std::unique_ptr<Pass> createLayoutPass() { return std::make_unique<LayoutPass>(); }
 void registerLayoutPasses() {
   registerPass([] { return createLayoutPass(); });
+  registerPass([] { return createSinkShufflesPass(); });
 }
 
 } // namespace graphc

@@ -134,6 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Passes, KeepMeaning,
                                          Case{"fold-constants.mlir", "graphc-simplify", 2e-6},
                                          Case{"autocast.mlir", "graphc-autocast{dtype=bf16}", 3e-2},
                                          Case{"widen-contractions.mlir", "graphc-widen-contractions", 1e-2},
+                                         Case{"sink-shuffles.mlir", "graphc-sink-shuffles", 1e-6},
                                          Case{"layout.mlir", "graphc-layout", 1e-6},
                                          Case{"layout.mlir", "graphc-layout,graphc-simplify", 1e-6}));
 
