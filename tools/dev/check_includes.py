@@ -35,6 +35,7 @@ LAW = {
     # The public headers see neither MLIR nor the insides of the compiler.
     "frontend/graphc": (["frontend/graphc", "runtime/base"], False),
     "frontend/tensor": (["frontend/tensor", "frontend/graphc", "runtime"], False),
+    "frontend/data": (["frontend/data", "frontend/tensor", "frontend/graphc", "runtime/base"], False),
     # The one place that sees everything.
     "frontend/compile": (["frontend", "passes", "codegen", "ir", "runtime"], True),
     "frontend/examples": (["frontend", "runtime"], False),
