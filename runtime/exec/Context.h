@@ -6,6 +6,8 @@
 
 namespace graphc {
 
+class DeviceRun;
+
 class Context {
 public:
   /// `list` is program.main, or program.prepare while loading.
@@ -13,6 +15,7 @@ public:
   ~Context();
 
   Status run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options);
+  Status run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options);
   /// Sizes and offsets for these shapes, without allocating anything.
   Result<MemoryUse> predict(std::span<const Shape> shapes);
   const MemoryUse &measured() const { return measured_; }
@@ -25,7 +28,10 @@ public:
   }
 
 private:
+  friend class DeviceRun; // walks the steps on a device, with the sizes and addresses found here
+
   // ---- sizes (Resolve.cpp) ----
+  Status prepareShapes(std::span<const HostTensor> inputs);
   Status checkInputs(std::span<const HostTensor> inputs);
   bool sameShapes(std::span<const HostTensor> inputs) const;
   using ShapeOf = std::function<const std::vector<int64_t> &(int input)>;
@@ -39,6 +45,7 @@ private:
   // ---- addresses ----
   Status bindParameters(std::span<const HostTensor> inputs, std::span<HostTensor> outputs);
   Status placeOutput(int output, std::span<HostTensor> outputs);
+  Status outputMismatch(int output, const Shape &expected, DType dtype, const Shape &shape) const;
   Status allocateHeap(int heap);
   Result<void *> addressOf(int buffer);
   Result<int64_t> bytesOf(int buffer) const;
@@ -60,6 +67,20 @@ private:
   Status runKernel(const Step &step);
   Status runLibrary(const Step &step);
   Status runRoutine(const Step &step);
+  /// A copy's or fill's sizes, strides (in elements) and addresses.
+  struct StridedWork {
+    int64_t dims[16], dstStrides[16], srcStrides[16];
+    size_t rank = 0;
+    int64_t elements = 1;
+    int elementBytes = 1;
+    std::byte *dst = nullptr;
+    const std::byte *src = nullptr;
+    std::span<const int64_t> dimsSpan() const { return {dims, rank}; }
+    std::span<const int64_t> dstSpan() const { return {dstStrides, rank}; }
+    std::span<const int64_t> srcSpan() const { return {srcStrides, rank}; }
+  };
+  Status copyGeometry(const Step &step, StridedWork &work);
+  Status fillGeometry(const Step &step, StridedWork &work);
   Status runCopy(const Step &step);
   Status runFill(const Step &step);
   Status runCheck(const Step &step);
@@ -97,11 +118,13 @@ private:
   std::vector<int64_t> groupBytes_, groupOffsets_;
   int64_t arenaBytes_ = 0, scratchBytes_ = 0; // needed; scratch per worker
   AlignedBytes memory_;                       // arena, then scratch of every worker
+  std::byte *arena_ = nullptr;                // its start, on whatever device
   int64_t memoryBytes_ = 0;
   std::byte *scratch_ = nullptr;
   AlignedBytes lateScratch_; // when a size known during the call needs more scratch
   int64_t lateScratchBytes_ = 0;
   std::vector<AlignedBytes> heap_;
+  std::vector<std::byte *> heapStart_;
   std::vector<int64_t> heapBytes_;
 
   std::vector<std::byte *> inputs_, outputs_; // addresses of the parameters
@@ -124,6 +147,14 @@ private:
   bool shareable_ = false; // some step is worth sharing out
   bool exactLibraries_ = false;
   MemoryUse measured_;
+  std::unique_ptr<DeviceRun> device_; // null: the processor
 };
+
+/// What a kernel reports of an index, on every device in the same words.
+Status indexOutOfRange(const std::string &place, const GraphcErrorCell &cell);
+/// Element `element` of an array of integers or bools.
+int64_t readInteger(const void *data, DType dtype, int64_t element);
+/// The op and source location of check `site` of a dispatch.
+std::string placeOfSite(const plan::DispatchT &dispatch, int site, const std::string &otherwise);
 
 } // namespace graphc

@@ -11,12 +11,7 @@ std::string TensorInfo::str() const { return std::string(dtypeName(dtype)) + "["
 
 Executable::Executable() : program_(std::make_unique<Program>()) {}
 
-Executable::~Executable() {
-  for (auto &slot : program_->freeContexts)
-    delete slot.load();
-  for (Context *context : program_->overflow)
-    delete context;
-}
+Executable::~Executable() = default;
 
 Result<std::shared_ptr<const Executable>> Executable::load(std::unique_ptr<plan::PlanT> plan, LoadOptions options) {
   std::shared_ptr<Executable> executable(new Executable);
@@ -83,6 +78,17 @@ Status Executable::run(std::span<const HostTensor> inputs, std::span<HostTensor>
   return Lease(*program_)->run(inputs, outputs, options);
 }
 
+Status Executable::run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options) const {
+  return Lease(*program_)->run(inputs, outputs, options);
+}
+
+Status Executable::run(Context &context, std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs,
+                       const RunOptions &options) const {
+  return context.run(inputs, outputs, options);
+}
+
+const std::shared_ptr<Device> &Executable::device() const { return program_->options.device; }
+
 Result<std::shared_ptr<Context>> Executable::newContext() const {
   return std::make_shared<Context>(*program_, program_->main);
 }
@@ -104,6 +110,8 @@ ExecutableStatistics Executable::statistics() const {
   statistics.weightBytes = program_->weightBytes;
   for (int64_t bytes : program_->preparedSize)
     statistics.preparedBytes += bytes;
+  if (program_->device)
+    statistics.preparedBytes = program_->device->preparedBytes;
   statistics.packedBytes = program_->packing->ownedBytes();
   statistics.contexts = program_->contextCount.load();
   statistics.contextBytes = program_->contextAccount.currentBytes();
@@ -120,6 +128,8 @@ std::string Executable::implementation(int command) const {
 
 std::span<const std::byte> Executable::constant(int buffer) const {
   const BufferInfo &info = program_->buffers[buffer];
+  if (program_->device) // what the buffers hold is device addresses
+    return info.root == buffer ? program_->device->hostConstants[buffer] : std::span<const std::byte>();
   bool released = program_->plan->buffers[buffer]->kind == plan::BufferKind::Prepared && !program_->prepared[buffer];
   if (info.place != Place::Constant || info.root != buffer || released)
     return {};

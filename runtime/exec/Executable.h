@@ -9,6 +9,7 @@
 
 #include "runtime/base/HostTensor.h"
 #include "runtime/base/KernelContext.h"
+#include "runtime/device/DeviceTensor.h"
 #include "runtime/devices/cpu/ThreadPool.h"
 #include "runtime/plan/Plan.h"
 
@@ -37,8 +38,22 @@ struct PackedWeight {
 enum class LogLevel : uint8_t { Remark, Warning };
 using LogFn = std::function<void(LogLevel, const std::string &)>;
 
+/// Whether a device's work is recorded once per set of shapes and replayed: `reduce-overhead`.
+enum class RecordPolicy : uint8_t {
+  Never,
+  Measured, // kept where a replay is faster than the walk
+  Always    // tests
+};
+
 struct LoadOptions {
-  /// One function per Plan.kernels entry, in that order.
+  /// Of plans for a device: where everything happens. Null for plans of the processor.
+  std::shared_ptr<Device> device;
+  int streams = 4; // most queues one call uses on the device
+  RecordPolicy record = RecordPolicy::Never;
+  int64_t recordedBytesCap = int64_t(1) << 30; // memory of recordings; the shapes used longest ago go first
+  /// Tests: asked for every wait between the queues of a call, counted from 0; false leaves it out.
+  std::function<bool(int number)> keepWait;
+  /// One function per Plan.kernels entry, in that order; none for a device, whose plan holds the code.
   std::vector<GraphcKernelFn> kernels;
   /// Keeps the kernels' code (JIT session, shared object) and anything else alive as long as the executable.
   std::shared_ptr<const void> keepAlive;
@@ -69,6 +84,7 @@ struct RunOptions {
   const std::atomic<bool> *cancelled = nullptr; // looked at between commands
   ProfileSink *profile = nullptr;
   bool flushDenormals = false;
+  Queue *queue = nullptr; // of the device; null: its default queue
 };
 
 struct TensorInfo {
@@ -122,6 +138,14 @@ public:
   /// `outputs` has one entry per output; undefined ones are allocated, defined ones must have the right type and shape.
   /// With an input's bytes shared by no other, the call neither locks nor, after the first, allocates.
   Status run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options = {}) const;
+
+  /// The same in a device's memory, in the background: outputs can be used at once by work in any queue (`useIn`), and bad
+  /// indices are reported by the device's next synchronize(). Host tensors work on a device too; then the call waits.
+  Status run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options = {}) const;
+  Status run(Context &context, std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs,
+             const RunOptions &options = {}) const;
+  /// Null: the processor.
+  const std::shared_ptr<Device> &device() const;
 
   /// A context of the caller's own, for loops that want the same arena every time. One call at a time each.
   Result<std::shared_ptr<Context>> newContext() const;

@@ -20,10 +20,11 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
   plan = std::move(planIn);
   options = std::move(optionsIn);
   GRAPHC_RETURN_IF_ERROR(plan::checkPlan(*plan));
-  if (options.kernels.size() != plan->kernels.size())
+  GRAPHC_RETURN_IF_ERROR(buildDevice());
+  if (!device && options.kernels.size() != plan->kernels.size())
     return error(Code::KernelMissing, "the plan of '", plan->model, "' has ", plan->kernels.size(), " kernels, but ",
                  options.kernels.size(), " functions were given");
-  for (size_t i = 0; i < options.kernels.size(); ++i)
+  for (size_t i = 0; !device && i < options.kernels.size(); ++i)
     if (!options.kernels[i])
       return error(Code::KernelMissing, "kernel '", plan->kernels[i]->symbol, "' has no function");
 
@@ -181,23 +182,30 @@ Status Program::loadConstants() {
       int64_t bytes = 0;
       if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(sizeOf(buffers[i].dtype)), &bytes))
         return error(Code::PlanInvalid, "plan: prepared buffer '", source.name, "' has the impossible shape ", Shape(dims));
-      prepared[i] = allocateAligned(static_cast<size_t>(bytes));
-      if (!prepared[i])
+      if (!device)
+        prepared[i] = allocateAligned(static_cast<size_t>(bytes));
+      if (!device && !prepared[i])
         return error(Code::OutOfMemory, "preparing '", source.name, "' needs ", bytes, " bytes, which the system does not have");
       preparedSize[i] = bytes;
       address[i] = prepared[i].get();
       buffers[i].constantBytes = bytes;
     }
   }
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (buffers[i].root == static_cast<int>(i))
+      buffers[i].constant = address[i];
+  if (device)
+    GRAPHC_RETURN_IF_ERROR(uploadConstants());
   for (BufferInfo &info : buffers)
     if (info.place == Place::Constant) {
-      info.constant = address[info.root];
+      info.constant = buffers[info.root].constant;
       info.constantBytes = buffers[info.root].constantBytes;
     }
   return {};
 }
 
 Status Program::buildList(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, bool prepareList) {
+  list.cells = std::make_shared<std::vector<std::vector<std::string>>>(1);
   GRAPHC_RETURN_IF_ERROR(buildSteps(list, commands, -1, list.steps));
   GRAPHC_RETURN_IF_ERROR(buildArena(list, commands, prepareList));
   list.inputSlots.resize(plan->inputs.size());
@@ -210,6 +218,10 @@ Status Program::buildList(StepList &list, const std::vector<std::unique_ptr<plan
       list.inputSlots[buffers[buffer].index].push_back({slot, buffer});
     else if (buffers[buffer].place == Place::Output)
       list.outputSlots[buffers[buffer].index].push_back({slot, buffer});
+  }
+  if (device) {
+    buildDeviceList(list, commands);
+    return {};
   }
   return buildLibraries(list, list.steps);
 }
@@ -265,7 +277,14 @@ Status Program::buildSteps(StepList &list, const std::vector<std::unique_ptr<pla
         list.scalarExprs.push_back(scalar);
         needs(scalar);
       }
-      step.kernel = options.kernels[dispatch.kernel];
+      step.kernel = device ? nullptr : options.kernels[dispatch.kernel];
+      if (device && !dispatch.sites.empty()) {
+        step.cell = static_cast<int>(list.cells->size());
+        std::string place = text("'", command.name, "'", command.location.empty() ? "" : text(" (", command.location, ")"));
+        auto &places = list.cells->emplace_back();
+        for (size_t site = 0; site < dispatch.sites.size(); ++site)
+          places.push_back(placeOfSite(dispatch, static_cast<int>(site), place));
+      }
       step.rangeExpr = dispatch.range;
       step.costScaleExpr = dispatch.cost_scale;
       step.scratchExpr = plan->kernels[dispatch.kernel]->scratch;
@@ -472,7 +491,7 @@ void Program::buildSignature() {
 
 Status Program::runPrepare() {
   Context context(*this, prepare);
-  Status status = context.run({}, {}, {});
+  Status status = context.run(std::span<const HostTensor>(), std::span<HostTensor>(), RunOptions());
   if (!status.ok())
     return error(status.code(), "preparing the weights: ", status.message());
   return {};

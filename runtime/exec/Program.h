@@ -5,6 +5,7 @@
 #include "runtime/devices/cpu/LibraryCall.h"
 #include "runtime/devices/cpu/Routine.h"
 #include "runtime/exec/Executable.h"
+#include "runtime/exec/StreamSchedule.h"
 #include "runtime/memory/Account.h"
 #include "runtime/memory/ArenaPlanner.h"
 
@@ -48,6 +49,7 @@ struct Step {
   double costNs = 0;
   int grain = 1;
   bool serial = false;
+  int cell = 0; // on a device: its error cell, in StepList::cells
 
   int library = -1; // index into StepList::libraries
   const cpu::RoutineEntry *routine = nullptr;
@@ -67,6 +69,25 @@ struct StepList {
   ArenaPlanner planner;
   std::vector<std::vector<int>> groups; // buffers (root first) of every arena group
   std::vector<std::vector<int>> heaps;  // the same for what is allocated when its size is known
+
+  // On a device:
+  std::vector<CommandAccess> accesses; // by top-level command
+  std::vector<int> streams;
+  int streamCount = 1;
+  /// Who reports through each error cell: the place of every site. Cell 0 serves kernels without named sites. Shared with
+  /// checks that outlive the call.
+  std::shared_ptr<std::vector<std::vector<std::string>>> cells;
+  std::string notRecordable; // why the list cannot be recorded; empty: it can
+};
+
+/// What a program keeps on its device.
+struct DeviceProgram {
+  std::vector<std::shared_ptr<const DeviceModule>> modules;
+  std::vector<std::unique_ptr<DeviceKernel>> kernels; // by Plan.kernels
+  DeviceMemory constants;                             // weights and prepared constants, uploaded once
+  int64_t preparedBytes = 0;
+  std::vector<std::span<const std::byte>> hostConstants; // by buffer: the bytes of weights
+  CachingAllocator::PoolId recordPool = CachingAllocator::kSharedPool;
 };
 
 class Program {
@@ -90,6 +111,8 @@ public:
   std::vector<bool> constantsRead; // by root buffer: by a call, where the plan put them; empty when any may be
   int64_t weightBytes = 0;
   std::unique_ptr<cpu::PackingCache> packing;
+  std::unique_ptr<DeviceProgram> device; // null: the processor
+  ~Program();
   mutable MemoryAccount contextAccount, packedAccount;
 
   // Free contexts: taken and returned by one atomic exchange each; the list behind the mutex only holds the overflow.
@@ -118,6 +141,10 @@ private:
   Status checkFixedOffsets() const;
   void buildSignature();
   Status runPrepare();
+  // ---- on a device (DeviceProgram.cpp) ----
+  Status buildDevice();
+  Status uploadConstants();
+  void buildDeviceList(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands);
   void reportSlowLibraries(const Context &context, const std::vector<Step> &steps) const;
   void findReadConstants(const Context &context);
   void releaseUnusedPrepared();

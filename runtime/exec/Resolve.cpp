@@ -2,6 +2,7 @@
 //
 // With the same shapes as the call before only the parameters' addresses can change, and only those are patched.
 #include "runtime/exec/Context.h"
+#include "runtime/exec/DeviceRun.h"
 
 #include "runtime/plan/Exprs.h"
 #include "runtime/plan/PlanCheck.h"
@@ -29,6 +30,7 @@ Context::Context(const Program &program, const StepList &list) : program_(progra
   groupBytes_.resize(list.groups.size());
   groupOffsets_.resize(list.groups.size());
   heap_.resize(list.heaps.size());
+  heapStart_.resize(list.heaps.size());
   heapBytes_.resize(list.heaps.size());
   bool isMain = &list == &program.main;
   inputs_.resize(isMain ? plan.inputs.size() : 0);
@@ -39,7 +41,9 @@ Context::Context(const Program &program, const StepList &list) : program_(progra
   scalars_.resize(list.scalarExprs.size());
   steps_.resize(list.stepCount);
   libraries_.resize(list.libraries.size());
-  workers_.resize(program.concurrency());
+  workers_.resize(program.device ? 0 : program.concurrency());
+  if (program.device)
+    device_ = std::make_unique<DeviceRun>(*this);
   program.contextCount.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -326,6 +330,8 @@ Status Context::specialise() {
 
 /// One block: the arena, then every worker's scratch.
 Status Context::reserveMemory() {
+  if (device_)
+    return device_->reserveMemory();
   int64_t scratch = scratchBytes_ * program_.concurrency();
   int64_t need = arenaBytes_ + scratch;
   if (need > memoryBytes_ || !memory_) {
@@ -338,6 +344,7 @@ Status Context::reserveMemory() {
     memoryBytes_ = need;
     program_.contextAccount.add(need);
   }
+  arena_ = memory_.get();
   scratch_ = memory_.get() + arenaBytes_;
   for (size_t w = 0; w < workers_.size(); ++w)
     workers_[w].kernelContext = {&workers_[w].cell, scratch_ + static_cast<int64_t>(w) * scratchBytes_, scratchBytes_};
@@ -427,11 +434,11 @@ Result<void *> Context::addressOf(int buffer) {
     room = outputBytes_[info.index];
     break;
   case Place::Arena:
-    base = memory_.get() + groupOffsets_[info.index];
+    base = arena_ + groupOffsets_[info.index];
     room = groupBytes_[info.index];
     break;
   case Place::Heap:
-    base = reinterpret_cast<std::byte *>(heap_[info.index].get());
+    base = heapStart_[info.index];
     room = heapBytes_[info.index];
     break;
   }
@@ -444,7 +451,16 @@ Result<void *> Context::addressOf(int buffer) {
   return static_cast<void *>(base + offset);
 }
 
+Status Context::outputMismatch(int output, const Shape &expected, DType dtype, const Shape &shape) const {
+  const plan::PlanT &plan = *program_.plan;
+  return error(Code::OutputBinding, "output '", plan.outputs[output]->name, "': expected ",
+               dtypeName(program_.buffers[plan.outputs[output]->buffer].dtype), expected, " (", program_.signature.outputs[output].str(),
+               "), but the bound tensor is ", dtypeName(dtype), shape);
+}
+
 Status Context::placeOutput(int output, std::span<HostTensor> outputs) {
+  if (device_)
+    return device_->placeOutput(output);
   const plan::PlanT &plan = *program_.plan;
   int buffer = plan.outputs[output]->buffer;
   const BufferInfo &info = program_.buffers[buffer];
@@ -457,9 +473,7 @@ Status Context::placeOutput(int output, std::span<HostTensor> outputs) {
     for (int dim : info.dims)
       dims.push_back(values_[dim]);
     if (tensor.defined())
-      return error(Code::OutputBinding, "output '", plan.outputs[output]->name, "': expected ", dtypeName(info.dtype), Shape(dims),
-                   " (", program_.signature.outputs[output].str(), "), but the bound tensor is ", dtypeName(tensor.dtype()),
-                   tensor.shape());
+      return outputMismatch(output, Shape(dims), tensor.dtype(), tensor.shape());
     GRAPHC_RETURN_IF_ERROR(bytesOf(buffer).status());
     GRAPHC_ASSIGN_OR_RETURN(tensor, HostTensor::allocate(info.dtype, Shape(std::move(dims))));
     measured_.outputs += static_cast<int64_t>(tensor.sizeBytes());
@@ -471,6 +485,8 @@ Status Context::placeOutput(int output, std::span<HostTensor> outputs) {
 }
 
 Status Context::allocateHeap(int heap) {
+  if (device_)
+    return device_->allocateHeap(heap);
   auto bytes = bytesOf(list_.heaps[heap][0]);
   if (!bytes.ok())
     return bytes.status();
@@ -483,6 +499,7 @@ Status Context::allocateHeap(int heap) {
     if (!heap_[heap])
       return error(Code::OutOfMemory, "buffer '", program_.plan->buffers[list_.heaps[heap][0]]->name, "' needs ", need,
                    " bytes, which the system does not have");
+    heapStart_[heap] = heap_[heap].get();
     heapBytes_[heap] = need;
     program_.contextAccount.add(need);
     measured_.late += need;

@@ -1,5 +1,6 @@
 // Walking the steps.
 #include "runtime/exec/Context.h"
+#include "runtime/exec/DeviceRun.h"
 
 #include "runtime/devices/cpu/StridedCopy.h"
 #include "runtime/plan/Exprs.h"
@@ -95,18 +96,32 @@ std::string Context::implementation(int library) const {
   return libraries_[library].kernel ? libraries_[library].kernel->implementation() : "";
 }
 
+/// Everything the shapes decide.
+Status Context::prepareShapes(std::span<const HostTensor> inputs) {
+  resolved_ = false;
+  shapes_.clear();
+  for (const HostTensor &input : inputs)
+    shapes_.insert(shapes_.end(), input.shape().begin(), input.shape().end());
+  GRAPHC_RETURN_IF_ERROR(bindSymbols(inputs.size(), [&](int i) -> const std::vector<int64_t> & { return inputs[i].shape().dims(); }));
+  GRAPHC_RETURN_IF_ERROR(resolveShape());
+  GRAPHC_RETURN_IF_ERROR(reserveMemory());
+  resolved_ = true;
+  repeats_ = 0;
+  return {};
+}
+
+Status Context::run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options) {
+  if (!device_)
+    return error(Code::InputDType, "the model '", program_.plan->model, "' was compiled for the processor; its inputs and outputs are host tensors");
+  return device_->run(inputs, outputs, options);
+}
+
 Status Context::run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options) {
+  if (device_) [[unlikely]]
+    return device_->run(inputs, outputs, options);
   GRAPHC_RETURN_IF_ERROR(checkInputs(inputs));
   if (!resolved_ || !sameShapes(inputs)) {
-    resolved_ = false;
-    shapes_.clear();
-    for (const HostTensor &input : inputs)
-      shapes_.insert(shapes_.end(), input.shape().begin(), input.shape().end());
-    GRAPHC_RETURN_IF_ERROR(bindSymbols(inputs.size(), [&](int i) -> const std::vector<int64_t> & { return inputs[i].shape().dims(); }));
-    GRAPHC_RETURN_IF_ERROR(resolveShape());
-    GRAPHC_RETURN_IF_ERROR(reserveMemory());
-    resolved_ = true;
-    repeats_ = 0;
+    GRAPHC_RETURN_IF_ERROR(prepareShapes(inputs));
   } else if (!program_.isStatic && ++repeats_ == 2 && !list_.libraries.empty()) {
     GRAPHC_RETURN_IF_ERROR(specialise());
   }
@@ -285,18 +300,23 @@ Status Context::runKernel(const Step &step) {
 }
 
 Status Context::kernelError(const Step &step, const GraphcErrorCell &cell) const {
-  const plan::DispatchT &dispatch = *step.command->action.AsDispatch();
-  std::string place = where(step);
-  if (cell.site >= 0 && cell.site < static_cast<int>(dispatch.sites.size()) && dispatch.sites[cell.site]) {
-    const plan::SiteT &site = *dispatch.sites[cell.site];
-    place = text("'", site.name, "'");
-    if (!site.location.empty())
-      place += text(" (", site.location, ")");
-  }
-  Status status = error(Code::IndexOutOfRange, place, ": index ", cell.value, " is out of range [", cell.lower, ", ", cell.upper, "]");
+  Status status = indexOutOfRange(placeOfSite(*step.command->action.AsDispatch(), cell.site, where(step)), cell);
   for (const Worker &worker : workers_)
     const_cast<Worker &>(worker).cell = {};
   return status;
+}
+
+std::string placeOfSite(const plan::DispatchT &dispatch, int site, const std::string &otherwise) {
+  if (site < 0 || site >= static_cast<int>(dispatch.sites.size()) || !dispatch.sites[site])
+    return otherwise;
+  std::string place = text("'", dispatch.sites[site]->name, "'");
+  if (!dispatch.sites[site]->location.empty())
+    place += text(" (", dispatch.sites[site]->location, ")");
+  return place;
+}
+
+Status indexOutOfRange(const std::string &place, const GraphcErrorCell &cell) {
+  return error(Code::IndexOutOfRange, place, ": index ", cell.value, " is out of range [", cell.lower, ", ", cell.upper, "]");
 }
 
 Status Context::runLibrary(const Step &step) {
@@ -416,73 +436,78 @@ Status Context::runRoutine(const Step &step) {
   return {};
 }
 
-Status Context::runCopy(const Step &step) {
+Status Context::copyGeometry(const Step &step, StridedWork &work) {
   const OperandInfo &src = step.operands[0], &dst = step.operands[1];
   const BufferInfo &srcBuffer = program_.buffers[src.buffer], &dstBuffer = program_.buffers[dst.buffer];
-  size_t rank = dst.dims.size();
-  if (srcBuffer.dtype != dstBuffer.dtype || src.dims.size() != rank)
+  work.rank = dst.dims.size();
+  if (srcBuffer.dtype != dstBuffer.dtype || src.dims.size() != work.rank)
     return error(Code::PlanInvalid, where(step), ": a copy needs equal types and ranks");
-  int64_t dims[16], srcStrides[16], dstStrides[16];
-  int64_t srcDense = 1, dstDense = 1;
-  for (size_t d = rank; d-- > 0;) {
-    dims[d] = values_[dst.dims[d]];
-    if (values_[src.dims[d]] != dims[d])
+  int64_t srcDense = 1;
+  for (size_t d = work.rank; d-- > 0;) {
+    work.dims[d] = values_[dst.dims[d]];
+    if (values_[src.dims[d]] != work.dims[d])
       return error(Code::PlanInvalid, where(step), ": a copy's source has size ", values_[src.dims[d]], " in dimension ", d,
-                   ", its destination ", dims[d]);
-    srcStrides[d] = src.strides.empty() ? srcDense : values_[src.strides[d]];
-    dstStrides[d] = dst.strides.empty() ? dstDense : values_[dst.strides[d]];
-    srcDense *= dims[d];
-    dstDense *= dims[d];
+                   ", its destination ", work.dims[d]);
+    work.srcStrides[d] = src.strides.empty() ? srcDense : values_[src.strides[d]];
+    work.dstStrides[d] = dst.strides.empty() ? work.elements : values_[dst.strides[d]];
+    srcDense *= work.dims[d];
+    work.elements *= work.dims[d];
   }
   auto from = addressOf(src.buffer), to = addressOf(dst.buffer);
   if (!from.ok())
     return from.status();
   if (!to.ok())
     return to.status();
-  int elementBytes = static_cast<int>(sizeOf(dstBuffer.dtype));
-  struct Job {
-    std::byte *dst;
-    const std::byte *src;
-    std::span<const int64_t> dims, dstStrides, srcStrides;
-    int elementBytes, chunks;
-  } job{static_cast<std::byte *>(*to) + valueOf(dst.offset, 0) * elementBytes,
-        static_cast<const std::byte *>(*from) + valueOf(src.offset, 0) * elementBytes,
-        {dims, rank},
-        {dstStrides, rank},
-        {srcStrides, rank},
-        elementBytes,
-        1};
-  if (rank == 0 || !ownsPool_ || dstDense * elementBytes < 256 * 1024 || dims[0] < program_.concurrency()) {
-    cpu::stridedCopy(job.dst, job.dstStrides, job.src, job.srcStrides, job.dims, elementBytes, 0, rank ? dims[0] : 1);
+  work.elementBytes = static_cast<int>(sizeOf(dstBuffer.dtype));
+  work.dst = static_cast<std::byte *>(*to) + valueOf(dst.offset, 0) * work.elementBytes;
+  work.src = static_cast<const std::byte *>(*from) + valueOf(src.offset, 0) * work.elementBytes;
+  return {};
+}
+
+Status Context::runCopy(const Step &step) {
+  StridedWork work;
+  GRAPHC_RETURN_IF_ERROR(copyGeometry(step, work));
+  int chunks = program_.concurrency();
+  if (work.rank == 0 || !ownsPool_ || work.elements * work.elementBytes < 256 * 1024 || work.dims[0] < chunks) {
+    cpu::stridedCopy(work.dst, work.dstSpan(), work.src, work.srcSpan(), work.dimsSpan(), work.elementBytes, 0, work.rank ? work.dims[0] : 1);
     return {};
   }
-  job.chunks = program_.concurrency();
+  struct Job {
+    const StridedWork &work;
+    int chunks;
+  } job{work, chunks};
   program_.options.pool->run(
       job.chunks,
       [](void *argument, int chunk, int) {
         const Job &job = *static_cast<Job *>(argument);
-        auto [begin, end] = chunkOf(job.dims[0], 1, job.chunks, chunk);
-        cpu::stridedCopy(job.dst, job.dstStrides, job.src, job.srcStrides, job.dims, job.elementBytes, begin, end);
+        const StridedWork &work = job.work;
+        auto [begin, end] = chunkOf(work.dims[0], 1, job.chunks, chunk);
+        cpu::stridedCopy(work.dst, work.dstSpan(), work.src, work.srcSpan(), work.dimsSpan(), work.elementBytes, begin, end);
       },
       &job);
   return {};
 }
 
-Status Context::runFill(const Step &step) {
+Status Context::fillGeometry(const Step &step, StridedWork &work) {
   const OperandInfo &dst = step.operands[0];
-  int64_t dims[16], strides[16];
-  int64_t dense = 1;
-  for (size_t d = dst.dims.size(); d-- > 0;) {
-    dims[d] = values_[dst.dims[d]];
-    strides[d] = dst.strides.empty() ? dense : values_[dst.strides[d]];
-    dense *= dims[d];
+  work.rank = dst.dims.size();
+  for (size_t d = work.rank; d-- > 0;) {
+    work.dims[d] = values_[dst.dims[d]];
+    work.dstStrides[d] = dst.strides.empty() ? work.elements : values_[dst.strides[d]];
+    work.elements *= work.dims[d];
   }
   auto to = addressOf(dst.buffer);
   if (!to.ok())
     return to.status();
-  int elementBytes = static_cast<int>(sizeOf(program_.buffers[dst.buffer].dtype));
-  cpu::stridedFill(static_cast<std::byte *>(*to) + valueOf(dst.offset, 0) * elementBytes, {strides, dst.dims.size()},
-                   {dims, dst.dims.size()}, elementBytes, step.command->action.AsFill()->bits);
+  work.elementBytes = static_cast<int>(sizeOf(program_.buffers[dst.buffer].dtype));
+  work.dst = static_cast<std::byte *>(*to) + valueOf(dst.offset, 0) * work.elementBytes;
+  return {};
+}
+
+Status Context::runFill(const Step &step) {
+  StridedWork work;
+  GRAPHC_RETURN_IF_ERROR(fillGeometry(step, work));
+  cpu::stridedFill(work.dst, work.dstSpan(), work.dimsSpan(), work.elementBytes, step.command->action.AsFill()->bits);
   return {};
 }
 
@@ -519,8 +544,6 @@ Status Context::runCheck(const Step &step) {
                plan::exprText(*program_.plan, check.a), " = ", a, ", ", plan::exprText(*program_.plan, check.b), " = ", b, ")");
 }
 
-namespace {
-
 int64_t readInteger(const void *data, DType dtype, int64_t element) {
   switch (dtype) {
   case DType::I64:
@@ -540,8 +563,6 @@ int64_t readInteger(const void *data, DType dtype, int64_t element) {
     return static_cast<const uint8_t *>(data)[element];
   }
 }
-
-} // namespace
 
 Status Context::runBind(const Step &step) {
   const plan::BindT &bind = *step.command->action.AsBind();

@@ -1,11 +1,14 @@
 #include "tools/graphc/Machine.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/devices/cuda/Nvrtc.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
 #include <fstream>
 #include <sched.h>
 #include <sstream>
@@ -72,6 +75,35 @@ CpuInfo queryCpu() {
   return info;
 }
 
+std::vector<std::string> toolkitFolders() {
+  std::vector<std::string> folders;
+  for (const char *name : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *folder = std::getenv(name); folder && *folder)
+      folders.push_back(folder);
+  return folders;
+}
+
+std::vector<std::string> sitePackagesFolders() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> roots;
+  for (const char *name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char *folder = std::getenv(name); folder && *folder)
+      roots.push_back(fs::path(folder) / "lib");
+  if (const char *home = std::getenv("HOME"); home && *home)
+    roots.push_back(fs::path(home) / ".local" / "lib");
+  roots.push_back("/usr/local/lib");
+  std::vector<std::string> folders;
+  std::error_code ignored;
+  for (const fs::path &root : roots)
+    for (const auto &entry : fs::directory_iterator(root, ignored))
+      if (entry.path().filename().string().starts_with("python3"))
+        for (const char *packages : {"site-packages", "dist-packages"})
+          if (fs::is_directory(entry.path() / packages, ignored))
+            folders.push_back((entry.path() / packages).string());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 CudaDriver queryCudaDriver() {
   CudaDriver driver;
   driver.library.name = "CUDA driver";
@@ -99,12 +131,16 @@ CudaDriver queryCudaDriver() {
 
 std::vector<LibraryInfo> queryCudaLibraries() {
   std::vector<LibraryInfo> libraries;
-  LibraryInfo nvrtc{"NVRTC", {}, {}, {}, "install the CUDA Toolkit's NVRTC package (cuda-nvrtc)"};
-  withLibrary(nvrtc, {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, [&](void *library) {
-    int major = 0, minor = 0;
-    if (auto *version = symbol<int(int *, int *)>(library, "nvrtcVersion"); version && version(&major, &minor) == 0)
-      nvrtc.version = dotted(major, minor);
-  });
+  LibraryInfo nvrtc{"NVRTC", {}, {}, {}, cuda::Nvrtc::remedy()};
+  auto opened = cuda::Nvrtc::open(cuda::Nvrtc::candidates(toolkitFolders(), sitePackagesFolders()));
+  if (opened.ok()) {
+    nvrtc.file = (*opened)->library();
+    nvrtc.version = (*opened)->versionText();
+    if ((*opened)->includeFolder().empty())
+      nvrtc.reason = text(nvrtc.file, " has no headers beside it (cuda_fp16.h)");
+  } else {
+    nvrtc.reason = "no version from 12 to 13 was found in the loader's path, a CUDA Toolkit or Python's site-packages";
+  }
   libraries.push_back(std::move(nvrtc));
   LibraryInfo cublas{"cuBLASLt", {}, {}, {}, "install the CUDA Toolkit's cuBLAS package (libcublas)"};
   withLibrary(cublas, {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"}, [&](void *library) {

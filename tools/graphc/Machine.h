@@ -25,6 +25,9 @@ struct LibraryInfo {
   std::string remedy;  // what to install
 };
 std::vector<LibraryInfo> queryCudaLibraries();
+/// CUDA Toolkits and Python package folders that the environment names, where NVRTC may lie.
+std::vector<std::string> toolkitFolders();
+std::vector<std::string> sitePackagesFolders();
 /// The CUDA driver: number of devices, or why there are none.
 struct CudaDriver {
   LibraryInfo library;

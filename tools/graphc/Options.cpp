@@ -1,5 +1,7 @@
 #include "tools/graphc/Options.h"
 
+#include "runtime/base/DeviceId.h"
+
 #include "tools/graphc/Machine.h"
 
 #include <algorithm>
@@ -29,16 +31,10 @@ int usableCores() {
 }
 
 Status checkDevice(const std::string &device) {
-  std::string kind = device.substr(0, device.find(':'));
-  std::string index = kind.size() < device.size() ? device.substr(kind.size() + 1) : "0";
-  bool digits = !index.empty() && index.find_first_not_of("0123456789") == std::string::npos;
-  if (kind == "cpu" && kind.size() == device.size())
-    return {};
-  if (kind == "mps")
-    return error(Code::DeviceUnavailable, "device 'mps' is not available in this build; use cpu");
-  if ((kind == "sim" || kind == "cuda") && digits)
+  GRAPHC_ASSIGN_OR_RETURN(DeviceId id, DeviceId::parse(device));
+  if (!id.isCpu())
     return error(Code::DeviceUnavailable, "device '", device, "' cannot run models in this build; use cpu");
-  return error(Code::InvalidOption, "device '", device, "' is unknown; valid are cpu, sim[:N] and cuda[:N]");
+  return {};
 }
 
 } // namespace

@@ -31,7 +31,7 @@ std::string Driver::meaning(CUresult code) const {
 
 void *Driver::find(const char *name) const { return dlsym(handle_, name); }
 
-Result<std::shared_ptr<const Driver>> Driver::open(const std::string &library) {
+Result<std::shared_ptr<const Driver>> Driver::open(const std::string &library, const std::string &simulatorOptions) {
   std::shared_ptr<Driver> driver(new Driver);
   driver->library_ = library;
   driver->handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -51,6 +51,14 @@ Result<std::shared_ptr<const Driver>> Driver::open(const std::string &library) {
                  kMinimumVersion / 1000, ".", kMinimumVersion % 1000 / 10, " or newer");
   if (!missing.empty())
     return error(Code::DeviceUnavailable, "the CUDA driver ", library, " (", driver->versionText(), ") lacks ", joined(missing));
+  if (!simulatorOptions.empty()) {
+    auto *configure = reinterpret_cast<int (*)(const char *)>(driver->find("graphcCudasimConfigure"));
+    auto *problem = reinterpret_cast<const char *(*)()>(driver->find("graphcCudasimError"));
+    if (!configure || !problem)
+      return error(Code::InvalidOption, library, " is not the simulated device: it has no options such as \"", simulatorOptions, "\"");
+    if (configure(simulatorOptions.c_str()))
+      return error(Code::InvalidOption, problem());
+  }
   if (CUresult code = driver->init.raw(0); code == CUDA_ERROR_NO_DEVICE)
     return error(Code::DeviceUnavailable, "the CUDA driver ", library, " (", driver->versionText(), ") reports no GPU");
   else if (code != CUDA_SUCCESS)

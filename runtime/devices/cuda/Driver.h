@@ -64,7 +64,8 @@ public:
   static constexpr int kMinimumVersion = 12030;
 
   /// Opens the library, checks its version, and initialises it. Not found, too old, no GPU: an error that says which.
-  static Result<std::shared_ptr<const Driver>> open(const std::string &library);
+  /// `simulatorOptions` (cudasim.h) configure the simulated device before it starts; with another driver they are an error.
+  static Result<std::shared_ptr<const Driver>> open(const std::string &library, const std::string &simulatorOptions = {});
   ~Driver();
   Driver(const Driver &) = delete;
   Driver &operator=(const Driver &) = delete;

@@ -55,6 +55,10 @@ std::vector<std::string> Nvrtc::candidates(std::span<const std::string> toolkitF
   return result;
 }
 
+std::string Nvrtc::remedy() {
+  return "install the CUDA Toolkit's NVRTC, or from PyPI nvidia-cuda-nvrtc, nvidia-cuda-cccl and nvidia-cuda-crt";
+}
+
 Status Nvrtc::load(const std::string &library) {
   handle_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle_)
@@ -116,7 +120,7 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::open(std::span<const std::string> li
     reasons.push_back(status.message());
   }
   return error(Code::DeviceUnavailable, "NVRTC, the compiler of CUDA kernels, cannot be opened (", joined(reasons, "; "),
-               "); install the CUDA Toolkit's NVRTC, or from PyPI nvidia-cuda-nvrtc, nvidia-cuda-cccl and nvidia-cuda-crt");
+               "); ", remedy());
 }
 
 Result<Nvrtc::Compiled> Nvrtc::compile(const std::string &source, const std::string &name, std::span<const std::string> options) const {

@@ -27,6 +27,8 @@ public:
                                              std::span<const std::string> sitePackages = {});
   /// The first of `libraries` that opens and has a known version; else an error with every reason and the remedy.
   static Result<std::shared_ptr<const Nvrtc>> open(std::span<const std::string> libraries);
+  /// What to install.
+  static std::string remedy();
   ~Nvrtc();
   Nvrtc(const Nvrtc &) = delete;
   Nvrtc &operator=(const Nvrtc &) = delete;
