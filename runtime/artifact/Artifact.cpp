@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -112,24 +113,70 @@ auto guarded(Body body) -> decltype(body()) {
   }
 }
 
+/// What goes into an artifact, gathered by the writers below.
+struct Content {
+  plan::PlanT &plan;
+  const std::vector<ArtifactKernels> &kernels;
+  std::vector<std::span<const std::byte>> weights; // each 64-byte aligned
+  uint64_t weightBytes = 0;
+  std::vector<PackedWeight> packed;
+  std::string packedLevel;
+  json absent = json::array();
+  const std::map<std::string, std::string> &notes;
+
+  /// Where `bytes` come to lie in weights.bin.
+  std::unique_ptr<plan::WeightDataT> addWeight(std::span<const std::byte> bytes) {
+    weightBytes = (weightBytes + 63) / 64 * 64;
+    auto weight = std::make_unique<plan::WeightDataT>();
+    weight->file = 0;
+    weight->offset = weightBytes;
+    weight->bytes = bytes.size();
+    weights.push_back(bytes);
+    weightBytes += bytes.size();
+    return weight;
+  }
+};
+
+Status writeSections(const std::string &path, Content &content);
+
 } // namespace
+
+Status writeDeviceArtifact(const std::string &path, const plan::PlanT &source, std::span<const WeightBytes> weightFiles,
+                           const std::map<std::string, std::string> &notes) {
+  if (source.target == plan::Target::Cpu)
+    return error(Code::Internal, "the plan of '", source.model, "' is for the processor; its kernels are written with it");
+  std::unique_ptr<plan::PlanT> plan(plan::GetPlan(plan::toBytes(source).data())->UnPack());
+  Content content{*plan, {}, {}, 0, {}, "", json::array(), notes};
+  for (auto &buffer : plan->buffers) {
+    if (buffer->kind != plan::BufferKind::Weight || buffer->weight->file < 0)
+      continue; // small constants stay in the plan
+    const plan::WeightDataT &weight = *buffer->weight;
+    if (static_cast<size_t>(weight.file) >= weightFiles.size() || weight.offset > weightFiles[weight.file].bytes.size() ||
+        weight.bytes > weightFiles[weight.file].bytes.size() - weight.offset)
+      return error(Code::WeightFile, "weight '", buffer->name, "' lies outside its file");
+    buffer->weight = content.addWeight(weightFiles[weight.file].bytes.subspan(weight.offset, weight.bytes));
+  }
+  plan->files.clear();
+  plan->files.push_back(std::make_unique<plan::WeightFileT>());
+  plan->files[0]->path = kWeights;
+  plan->files[0]->bytes = content.weightBytes;
+  return writeSections(path, content);
+}
 
 Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
                      cpu::Level packedLevel, const ArtifactWriteOptions &options) {
   // Constants move into one file; what `prepare` computed is a constant now.
   std::unique_ptr<plan::PlanT> plan(plan::GetPlan(plan::toBytes(executable.plan()).data())->UnPack());
-  std::vector<std::span<const std::byte>> pieces;
+  Content content{*plan, kernels, {}, 0, executable.packedWeights(), std::string(cpu::levelName(packedLevel)), json::array(), options.notes};
   std::vector<std::unique_ptr<plan::WeightFileT>> files(1);
   std::map<int, int> outerIndex; // old file index -> new
-  json absent = json::array();
-  uint64_t at = 0;
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     plan::BufferT &buffer = *plan->buffers[i];
     bool isPrepared = buffer.kind == plan::BufferKind::Prepared;
     if (buffer.kind != plan::BufferKind::Weight && !isPrepared)
       continue;
     if (isPrepared && options.leaveOutPacked && !executable.readsConstant(static_cast<int>(i))) {
-      absent.push_back(i);
+      content.absent.push_back(i);
       continue;
     }
     if (!isPrepared && buffer.weight->file >= 0 && static_cast<size_t>(buffer.weight->file) < options.outerFiles.size() &&
@@ -149,25 +196,25 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
     if (isPrepared && bytes.empty() &&
         std::none_of(buffer.dims.begin(), buffer.dims.end(), [&](int dim) { return plan->exprs[dim].value() == 0; }))
       return error(Code::Internal, "prepared constant '", buffer.name, "' was released after packing; load with keepPrepared to write an artifact");
-    at = (at + 63) / 64 * 64;
-    auto weight = std::make_unique<plan::WeightDataT>();
-    weight->file = 0;
-    weight->offset = at;
-    weight->bytes = bytes.size();
     buffer.kind = plan::BufferKind::Weight;
-    buffer.weight = std::move(weight);
-    pieces.push_back(bytes);
-    at += bytes.size();
+    buffer.weight = content.addWeight(bytes);
   }
   plan->prepare.clear();
   files[0] = std::make_unique<plan::WeightFileT>();
   files[0]->path = kWeights;
-  files[0]->bytes = at;
+  files[0]->bytes = content.weightBytes;
   plan->files = std::move(files);
+  return writeSections(path, content);
+}
 
+namespace {
+
+Status writeSections(const std::string &path, Content &content) {
+  const plan::PlanT *plan = &content.plan;
+  const std::vector<ArtifactKernels> &kernels = content.kernels;
+  const std::vector<PackedWeight> &packed = content.packed;
   std::vector<uint8_t> planBytes = plan::toBytes(*plan);
   std::string planText = plan::planText(*plan);
-  std::vector<PackedWeight> packed = executable.packedWeights();
   std::vector<std::span<const std::byte>> packedPieces;
   json packedIndex = json::array();
   uint64_t packedAt = 0;
@@ -191,7 +238,7 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
     }
     return hash.text();
   };
-  std::string packedName = "packed/" + std::string(cpu::levelName(packedLevel)) + ".bin";
+  std::string packedName = "packed/" + content.packedLevel + ".bin";
   json manifest;
   manifest["format"] = kFormatVersion;
   manifest["producer"] = plan->producer;
@@ -208,15 +255,22 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
     levels.push_back(level);
     describe("kernels/" + level + ".so", entry.sharedObject.size(), hashText(entry.sharedObject));
   }
-  describe(kWeights, at, hashPieces(pieces));
+  describe(kWeights, content.weightBytes, hashPieces(content.weights));
   if (!packed.empty()) {
     describe(packedName, packedAt, hashPieces(packedPieces));
     manifest["packed"] = {{"section", packedName}, {"entries", packedIndex}};
   }
-  if (!absent.empty())
-    manifest["absent"] = absent;
-  if (!options.notes.empty())
-    manifest["notes"] = options.notes;
+  if (plan->target == plan::Target::Cuda) {
+    std::set<std::string> architectures;
+    for (const auto &module : plan->modules)
+      for (const auto &image : module->images)
+        architectures.insert(image->arch);
+    manifest["architectures"] = architectures;
+  }
+  if (!content.absent.empty())
+    manifest["absent"] = content.absent;
+  if (!content.notes.empty())
+    manifest["notes"] = content.notes;
   manifest["levels"] = levels;
   manifest["sections"] = sections;
   std::string manifestText = manifest.dump(1);
@@ -227,13 +281,12 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
   GRAPHC_RETURN_IF_ERROR(zip.add("plan.txt", bytesOf(planText)));
   for (const ArtifactKernels &entry : kernels)
     GRAPHC_RETURN_IF_ERROR(zip.add("kernels/" + std::string(cpu::levelName(entry.level)) + ".so", entry.sharedObject));
-  GRAPHC_RETURN_IF_ERROR(zip.add(kWeights, pieces, true));
+  GRAPHC_RETURN_IF_ERROR(zip.add(kWeights, content.weights, true));
   if (!packed.empty())
     GRAPHC_RETURN_IF_ERROR(zip.add(packedName, packedPieces, true));
   return zip.finish();
 }
 
-namespace {
 Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                                      const MappedFile *mapped, const ArtifactOptions &options);
 } // namespace
@@ -279,6 +332,18 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
     auto planSection = opened.sections["plan.bin"];
     GRAPHC_ASSIGN_OR_RETURN(auto plan, plan::fromBytes({reinterpret_cast<const uint8_t *>(planSection.data()), planSection.size()}));
 
+    LoadOptions load;
+    load.pool = options.pool;
+    load.log = options.log;
+    load.serialCutoffNs = options.serialCutoffNs;
+    GRAPHC_ASSIGN_OR_RETURN(load.weightFiles, weightFilesOf(*plan, {opened.sections[kWeights], owner}, options.outerFiles));
+    load.keepAlive = owner;
+    if (plan->target != plan::Target::Cpu || options.device) {
+      load.device = options.device;
+      load.record = options.record;
+      return Executable::load(std::move(plan), std::move(load));
+    }
+
     // The highest level that both the file and this machine have.
     std::optional<cpu::Level> host = cpu::hostLevel(), chosen;
     std::vector<std::string> levels = opened.manifest.at("levels");
@@ -292,11 +357,6 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
                    options.level ? text(" and ", cpu::levelName(*options.level), " was asked for") : std::string(),
                    "; compile with --targets that include it");
 
-    LoadOptions load;
-    load.pool = options.pool;
-    load.log = options.log;
-    load.serialCutoffNs = options.serialCutoffNs;
-    GRAPHC_ASSIGN_OR_RETURN(load.weightFiles, weightFilesOf(*plan, {opened.sections[kWeights], owner}, options.outerFiles));
     if (opened.manifest.contains("absent"))
       load.absentConstants = opened.manifest["absent"].get<std::vector<int>>();
     if (!plan->kernels.empty()) {

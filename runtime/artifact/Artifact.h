@@ -44,7 +44,15 @@ struct ArtifactWriteOptions {
 Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
                      cpu::Level packedLevel, const ArtifactWriteOptions &options = {});
 
+/// A plan for a device holds its own code, so it is written as it is, without any device at hand: constants beside it, `prepare`
+/// left to whoever loads it. `weightFiles` are the bytes of `plan.files`.
+Status writeDeviceArtifact(const std::string &path, const plan::PlanT &plan, std::span<const WeightBytes> weightFiles,
+                           const std::map<std::string, std::string> &notes = {});
+
 struct ArtifactOptions {
+  /// Where an artifact for a device runs; null: on the processor.
+  std::shared_ptr<ComputeDevice> device;
+  RecordPolicy record = RecordPolicy::Never;
   std::shared_ptr<ThreadPool> pool;
   LogFn log;
   double serialCutoffNs = LoadOptions().serialCutoffNs;

@@ -1,10 +1,10 @@
-#include "runtime/device/Device.h"
+#include "runtime/device/ComputeDevice.h"
 
 #include <utility>
 
 namespace graphc {
 
-Result<PinnedMemory> PinnedMemory::allocate(std::shared_ptr<Device> device, int64_t bytes) {
+Result<PinnedMemory> PinnedMemory::allocate(std::shared_ptr<ComputeDevice> device, int64_t bytes) {
   PinnedMemory memory;
   GRAPHC_ASSIGN_OR_RETURN(memory.data_, device->pinned().allocate(bytes));
   memory.device_ = std::move(device);
@@ -28,7 +28,7 @@ void PinnedMemory::reset() {
 
 void PinnedMemory::usedBy(const Queue &queue) { device_->pinned().recordUse(data_, queue.stream()); }
 
-Result<DeviceMemory> DeviceMemory::allocate(std::shared_ptr<Device> device, int64_t bytes, const Queue &queue, std::string label,
+Result<DeviceMemory> DeviceMemory::allocate(std::shared_ptr<ComputeDevice> device, int64_t bytes, const Queue &queue, std::string label,
                                             CachingAllocator::PoolId pool) {
   DeviceMemory memory;
   memory.stream_ = queue.stream();

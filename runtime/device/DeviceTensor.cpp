@@ -2,7 +2,7 @@
 
 namespace graphc {
 
-Result<DeviceTensor> DeviceTensor::allocate(std::shared_ptr<Device> device, DType dtype, Shape shape, const Queue &queue,
+Result<DeviceTensor> DeviceTensor::allocate(std::shared_ptr<ComputeDevice> device, DType dtype, Shape shape, const Queue &queue,
                                             std::string label) {
   DeviceTensor tensor;
   tensor.dtype = dtype;
@@ -25,7 +25,7 @@ Status useIn(Queue &queue, const DeviceTensor &tensor) {
   return {};
 }
 
-Result<DeviceTensor> DeviceTensor::fromHost(std::shared_ptr<Device> device, const HostTensor &source, Queue &queue) {
+Result<DeviceTensor> DeviceTensor::fromHost(std::shared_ptr<ComputeDevice> device, const HostTensor &source, Queue &queue) {
   GRAPHC_ASSIGN_OR_RETURN(DeviceTensor tensor, allocate(device, source.dtype(), source.shape(), queue));
   if (source.sizeBytes()) {
     auto bytes = static_cast<int64_t>(source.sizeBytes());
@@ -41,7 +41,7 @@ Result<DeviceTensor> DeviceTensor::fromHost(std::shared_ptr<Device> device, cons
 
 Result<HostTensor> DeviceTensor::toHost() const {
   GRAPHC_ASSIGN_OR_RETURN(HostTensor host, HostTensor::allocate(dtype, shape));
-  const std::shared_ptr<Device> &device = memory->device();
+  const std::shared_ptr<ComputeDevice> &device = memory->device();
   // Errors of the runs that made the contents come first.
   GRAPHC_RETURN_IF_ERROR(device->synchronize());
   Queue &queue = device->defaultQueue();
@@ -52,7 +52,7 @@ Result<HostTensor> DeviceTensor::toHost() const {
   return host;
 }
 
-Result<DeviceTensor> DeviceTensor::to(std::shared_ptr<Device> target, Queue &queue) const {
+Result<DeviceTensor> DeviceTensor::to(std::shared_ptr<ComputeDevice> target, Queue &queue) const {
   GRAPHC_ASSIGN_OR_RETURN(DeviceTensor copy, allocate(target, dtype, shape, queue));
   // The source's queue does nothing until the copy is done: its memory may be handed on there.
   Queue &home = memory->device()->defaultQueue();

@@ -28,7 +28,7 @@ std::string simulatorLibrary(const DeviceOptions &options) {
   return kName;
 }
 
-Result<std::shared_ptr<Device>> openDevice(const DeviceId &id, const DeviceOptions &options) {
+Result<std::shared_ptr<ComputeDevice>> openDevice(const DeviceId &id, const DeviceOptions &options) {
   if (id.isCpu())
     return error(Code::InvalidOption, "the processor has no queues and memory of its own to open");
 #ifdef GRAPHC_HAVE_CUDA

@@ -1,7 +1,7 @@
 // The list of devices: every kind this build knows, opened by name.
 #pragma once
 
-#include "runtime/device/Device.h"
+#include "runtime/device/ComputeDevice.h"
 
 #include <memory>
 #include <string>
@@ -20,8 +20,8 @@ struct DeviceOptions {
 };
 
 /// A device with its own memory and queues, or why there is none and what to do. Never another device than the one asked
-/// for. The processor is no `Device`.
-Result<std::shared_ptr<Device>> openDevice(const DeviceId &id, const DeviceOptions &options = {});
+/// for. The processor is no `ComputeDevice`.
+Result<std::shared_ptr<ComputeDevice>> openDevice(const DeviceId &id, const DeviceOptions &options = {});
 
 /// Where the simulator's library would be opened from.
 std::string simulatorLibrary(const DeviceOptions &options = {});

@@ -76,7 +76,7 @@ private:
   Status startTimer(const Step &step, Queue &queue);
   Status reportTimes(const RunOptions &options);
   static Status checkCells(const std::vector<std::vector<std::string>> &cells, const GraphcErrorCell *values);
-  std::shared_ptr<Device> device() const { return context_.program_.options.device; }
+  std::shared_ptr<ComputeDevice> device() const { return context_.program_.options.device; }
 
   Context &context_;
   Queue *main_ = nullptr;                    // of the call under way

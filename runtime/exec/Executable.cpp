@@ -87,7 +87,7 @@ Status Executable::run(Context &context, std::span<const DeviceTensor> inputs, s
   return context.run(inputs, outputs, options);
 }
 
-const std::shared_ptr<Device> &Executable::device() const { return program_->options.device; }
+const std::shared_ptr<ComputeDevice> &Executable::device() const { return program_->options.device; }
 
 Result<std::shared_ptr<Context>> Executable::newContext() const {
   return std::make_shared<Context>(*program_, program_->main);

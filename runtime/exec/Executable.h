@@ -47,7 +47,7 @@ enum class RecordPolicy : uint8_t {
 
 struct LoadOptions {
   /// Of plans for a device: where everything happens. Null for plans of the processor.
-  std::shared_ptr<Device> device;
+  std::shared_ptr<ComputeDevice> device;
   int streams = 4; // most queues one call uses on the device
   RecordPolicy record = RecordPolicy::Never;
   int64_t recordedBytesCap = int64_t(1) << 30; // memory of recordings; the shapes used longest ago go first
@@ -145,7 +145,7 @@ public:
   Status run(Context &context, std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs,
              const RunOptions &options = {}) const;
   /// Null: the processor.
-  const std::shared_ptr<Device> &device() const;
+  const std::shared_ptr<ComputeDevice> &device() const;
 
   /// A context of the caller's own, for loops that want the same arena every time. One call at a time each.
   Result<std::shared_ptr<Context>> newContext() const;

@@ -1,7 +1,7 @@
 // Strided copies and fills on the device: two small kernels in PTX, so that they need no compiler.
 #pragma once
 
-#include "runtime/device/Device.h"
+#include "runtime/device/ComputeDevice.h"
 
 #include <cstdint>
 #include <string>

@@ -101,18 +101,18 @@ struct DriverWork {
 
 class CudaQueue final : public Queue {
 public:
-  CudaQueue(std::weak_ptr<Device> device, std::shared_ptr<const CudaContext> context, CUstream stream, const CopyFunctions &copies,
+  CudaQueue(std::weak_ptr<ComputeDevice> device, std::shared_ptr<const CudaContext> context, CUstream stream, const CopyFunctions &copies,
             int multiprocessors);
   ~CudaQueue() override;
 
-  Device &device() const override;
+  ComputeDevice &device() const override;
   MemorySource::Stream stream() const override { return reinterpret_cast<MemorySource::Stream>(stream_); }
   Status launch(const LaunchWork &work) override;
   Status copyIn(DeviceAddress dst, const void *src, int64_t bytes) override;
   Status copyOut(void *dst, DeviceAddress src, int64_t bytes) override;
   Status copy(const CopyWork &work) override;
   Status fill(const FillWork &work) override;
-  Status copyFrom(const Device &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) override;
+  Status copyFrom(const ComputeDevice &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) override;
   Status record(Event &event) override;
   Status wait(const Event &event) override;
   Result<bool> idle() override;
@@ -132,7 +132,7 @@ public:
   Status submit(const DriverWork &work);
 
 private:
-  std::weak_ptr<Device> device_;
+  std::weak_ptr<ComputeDevice> device_;
   std::shared_ptr<const CudaContext> context_;
   CUstream stream_;
   const CopyFunctions &copies_;
@@ -140,7 +140,7 @@ private:
 };
 
 /// The context behind a device of this folder.
-const CudaContext &contextOf(const Device &device);
+const CudaContext &contextOf(const ComputeDevice &device);
 
 /// From a captured graph.
 Result<std::unique_ptr<Recording>> makeRecording(const CudaQueue &queue, std::shared_ptr<const CudaContext> context, CUgraph graph);

@@ -93,7 +93,7 @@ public:
   void takenBack(uint64_t, int64_t, Stream) override {}
 };
 
-class CudaDevice final : public Device, public std::enable_shared_from_this<CudaDevice> {
+class CudaDevice final : public ComputeDevice, public std::enable_shared_from_this<CudaDevice> {
 public:
   CudaDevice(const DeviceId &id, std::shared_ptr<CudaContext> context, CachingAllocatorOptions memoryOptions)
       : id_(id), context_(std::move(context)), deviceSource_(context_), hostSource_(context_),
@@ -155,7 +155,7 @@ public:
     return loadCudaModule(context_, module);
   }
 
-  bool canAccess(const Device &other) const override {
+  bool canAccess(const ComputeDevice &other) const override {
     Current current(*context_);
     int can = 0;
     return context_->driver->deviceCanAccessPeer.raw(&can, context_->device, contextOf(other).device) == CUDA_SUCCESS && can;
@@ -173,12 +173,12 @@ public:
     GRAPHC_WITH_CONTEXT(*context_);
     Status status = context_->driver->ctxSynchronize();
     std::deque<PendingCheck> checks;
+    Status first;
     {
       std::lock_guard lock(checksMutex_);
       checks.swap(checks_);
+      std::swap(first, failed_);
     }
-    Status first = failed_;
-    failed_ = Status();
     if (!status.ok())
       return error(status.code(), id_.str(), ": ", status.message(), "; the device cannot be used any more in this process");
     for (PendingCheck &pending : checks)
@@ -222,9 +222,9 @@ private:
 
 } // namespace
 
-const CudaContext &contextOf(const Device &device) { return static_cast<const CudaDevice &>(device).context(); }
+const CudaContext &contextOf(const ComputeDevice &device) { return static_cast<const CudaDevice &>(device).context(); }
 
-Result<std::shared_ptr<Device>> openCudaDevice(const DeviceId &id, const CudaOptions &options) {
+Result<std::shared_ptr<ComputeDevice>> openCudaDevice(const DeviceId &id, const CudaOptions &options) {
   GRAPHC_ASSIGN_OR_RETURN(std::shared_ptr<const Driver> driver, Driver::open(options.library, options.simulator));
   bool simulated = driver->find("graphcCudasimConfigure") != nullptr;
   if (id.index >= driver->deviceCount())
@@ -250,7 +250,7 @@ Result<std::shared_ptr<Device>> openCudaDevice(const DeviceId &id, const CudaOpt
   memory.deviceName = id.str();
   auto device = std::make_shared<CudaDevice>(id, context, memory);
   GRAPHC_RETURN_IF_ERROR(device->start());
-  return std::shared_ptr<Device>(std::move(device));
+  return std::shared_ptr<ComputeDevice>(std::move(device));
 }
 
 } // namespace graphc::cuda

@@ -1,7 +1,7 @@
 // A CUDA GPU, or the simulated one, behind the verbs of runtime/device.
 #pragma once
 
-#include "runtime/device/Device.h"
+#include "runtime/device/ComputeDevice.h"
 
 #include <memory>
 #include <string>
@@ -17,6 +17,6 @@ struct CudaOptions {
 };
 
 /// Opens device `id.index` of the driver in `options.library`. `id` only names it.
-Result<std::shared_ptr<Device>> openCudaDevice(const DeviceId &id, const CudaOptions &options);
+Result<std::shared_ptr<ComputeDevice>> openCudaDevice(const DeviceId &id, const CudaOptions &options);
 
 } // namespace graphc::cuda

@@ -37,7 +37,7 @@ Result<double> CudaEvent::millisecondsSince(const Event &earlier) const {
 
 // ---- queues ------------------------------------------------------------------------------------------------------
 
-CudaQueue::CudaQueue(std::weak_ptr<Device> device, std::shared_ptr<const CudaContext> context, CUstream stream,
+CudaQueue::CudaQueue(std::weak_ptr<ComputeDevice> device, std::shared_ptr<const CudaContext> context, CUstream stream,
                      const CopyFunctions &copies, int multiprocessors)
     : device_(std::move(device)), context_(std::move(context)), stream_(stream), copies_(copies), multiprocessors_(multiprocessors) {}
 
@@ -50,7 +50,7 @@ CudaQueue::~CudaQueue() {
   (void)context_->driver->streamDestroy.raw(stream_);
 }
 
-Device &CudaQueue::device() const {
+ComputeDevice &CudaQueue::device() const {
   auto device = device_.lock();
   assert(device && "a queue is used after its device");
   return *device;
@@ -156,7 +156,7 @@ Status CudaQueue::copyOut(void *dst, DeviceAddress src, int64_t bytes) {
   return context_->driver->memcpyDtoHAsync(dst, src, static_cast<size_t>(bytes), stream_);
 }
 
-Status CudaQueue::copyFrom(const Device &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) {
+Status CudaQueue::copyFrom(const ComputeDevice &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) {
   GRAPHC_WITH_CONTEXT(*context_);
   return context_->driver->memcpyPeerAsync(dst, context_->handle, src, contextOf(other).handle, static_cast<size_t>(bytes), stream_);
 }

@@ -1,6 +1,7 @@
 // Plans on a device: every command, several queues, error cells, device tensors, recordings. Kernels are CUDA C++ in the
 // form that plans expect (runtime/plan/Plan.fbs), compiled here.
 #include "SimDevice.h"
+#include "runtime/artifact/Artifact.h"
 #include "test/unit/runtime/PlanBuilder.h"
 
 #include <numeric>
@@ -53,7 +54,7 @@ protected:
 
   /// A plan whose kernels lie in kSource.
   struct Builder : PlanBuilder {
-    explicit Builder(std::shared_ptr<Device> device) {
+    explicit Builder(std::shared_ptr<ComputeDevice> device) {
       plan->target = gp::Target::Cuda;
       plan->modules.push_back(std::make_unique<gp::CudaModuleT>(moduleOf(kSource)));
       options.device = std::move(device);
@@ -530,6 +531,52 @@ TEST_F(Plans, ProfilesMeasureOnTheDevice) {
   ASSERT_OK((*executable)->run({&input, 1}, outputs, options));
   EXPECT_EQ(sink.names.size(), 15u);
   EXPECT_EQ(sink.names.back(), "join");
+}
+
+TEST_F(Plans, ArtifactsForADeviceAreWrittenWithoutOne) {
+  Builder b(device);
+  auto dims = b.constants({100});
+  int x = b.input("x", DType::F32, dims), y = b.output("y", DType::F32, dims);
+  // A weight in a file, and a constant that `prepare` makes of it.
+  std::vector<float> values(200);
+  std::iota(values.begin(), values.end(), 0.0f);
+  int w = b.buffer(gp::BufferKind::Weight, DType::F32, dims, "w");
+  b.plan->buffers[w]->weight = std::make_unique<gp::WeightDataT>();
+  b.plan->buffers[w]->weight->file = 0;
+  b.plan->buffers[w]->weight->offset = 400;
+  b.plan->buffers[w]->weight->bytes = 400;
+  b.plan->files.push_back(std::make_unique<gp::WeightFileT>());
+  b.plan->files[0]->path = "model.bin";
+  int prepared = b.buffer(gp::BufferKind::Prepared, DType::F32, dims, "prepared");
+  gp::DispatchT twice;
+  twice.kernel = b.entry("scale");
+  twice.buffers = {w, prepared};
+  twice.scalars = {b.constant(2)};
+  twice.range = b.constant(100);
+  b.add(b.plan->prepare, "twice", std::move(twice), {w}, {prepared});
+  b.dispatch("add", b.entry("add"), {x, prepared}, y, b.constant(100));
+  std::vector<WeightBytes> files(1);
+  files[0].bytes = std::as_bytes(std::span(values));
+  std::string path = testing::TempDir() + "cuda-plan.gcx";
+  device.reset(); // none is needed to write
+  ASSERT_OK(writeDeviceArtifact(path, *b.plan, files));
+
+  auto without = loadArtifact(path, {});
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.status().code(), Code::ArtifactTarget);
+  EXPECT_THAT(without.status().message(), HasSubstr("was compiled for a CUDA device"));
+  b.options.device.reset();
+  begin();
+  ArtifactOptions options;
+  options.device = device;
+  auto executable = loadArtifact(path, options);
+  ASSERT_TRUE(executable.ok()) << executable.status().str();
+  HostTensor input = floats({100}, 1);
+  std::vector<HostTensor> outputs(1);
+  ASSERT_OK((*executable)->run({&input, 1}, outputs));
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(outputs[0].data<float>()[i], static_cast<float>(i + 1 + 2 * (100 + i)));
+  EXPECT_EQ(reports(), "");
 }
 
 // ---- recordings --------------------------------------------------------------------------------------------------

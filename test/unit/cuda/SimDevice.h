@@ -66,7 +66,7 @@ protected:
     cudaOptions.memory.redZoneBytes = 256;
     device = open(0);
   }
-  std::shared_ptr<Device> open(int index) {
+  std::shared_ptr<ComputeDevice> open(int index) {
     auto opened = cuda::openCudaDevice({DeviceId::Kind::Sim, index}, cudaOptions);
     EXPECT_TRUE(opened.ok()) << opened.status().str();
     cudaOptions.simulator.clear(); // further devices: the simulator runs already
@@ -108,7 +108,7 @@ protected:
   }
 
   cuda::CudaOptions cudaOptions;
-  std::shared_ptr<Device> device;
+  std::shared_ptr<ComputeDevice> device;
 };
 
 #define ASSERT_FINE(expr)                                                                                        \

@@ -23,7 +23,7 @@ namespace graphc {
 
 using DeviceAddress = uint64_t;
 
-class Device;
+class ComputeDevice;
 class Queue;
 
 struct DeviceProperties {
@@ -97,7 +97,7 @@ public:
 class Queue {
 public:
   virtual ~Queue() = default;
-  virtual Device &device() const = 0;
+  virtual ComputeDevice &device() const = 0;
   /// What the device's allocator knows this queue by.
   virtual MemorySource::Stream stream() const = 0;
 
@@ -110,7 +110,7 @@ public:
   virtual Status copy(const CopyWork &work) = 0;
   virtual Status fill(const FillWork &work) = 0;
   /// From another device of the same kind.
-  virtual Status copyFrom(const Device &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) = 0;
+  virtual Status copyFrom(const ComputeDevice &other, DeviceAddress dst, DeviceAddress src, int64_t bytes) = 0;
 
   virtual Status record(Event &event) = 0;
   virtual Status wait(const Event &event) = 0;
@@ -131,7 +131,7 @@ public:
 class PinnedMemory {
 public:
   PinnedMemory() = default;
-  static Result<PinnedMemory> allocate(std::shared_ptr<Device> device, int64_t bytes);
+  static Result<PinnedMemory> allocate(std::shared_ptr<ComputeDevice> device, int64_t bytes);
   PinnedMemory(PinnedMemory &&other) noexcept { *this = std::move(other); }
   PinnedMemory &operator=(PinnedMemory &&other) noexcept;
   ~PinnedMemory() { reset(); }
@@ -142,7 +142,7 @@ public:
   void usedBy(const Queue &queue);
 
 private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<ComputeDevice> device_;
   void *data_ = nullptr;
 };
 
@@ -150,7 +150,7 @@ private:
 class DeviceMemory {
 public:
   DeviceMemory() = default;
-  static Result<DeviceMemory> allocate(std::shared_ptr<Device> device, int64_t bytes, const Queue &queue, std::string label,
+  static Result<DeviceMemory> allocate(std::shared_ptr<ComputeDevice> device, int64_t bytes, const Queue &queue, std::string label,
                                        CachingAllocator::PoolId pool = CachingAllocator::kSharedPool);
   DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
   DeviceMemory &operator=(DeviceMemory &&other) noexcept;
@@ -159,21 +159,21 @@ public:
   explicit operator bool() const { return address_ != 0; }
   DeviceAddress address() const { return address_; }
   int64_t bytes() const { return bytes_; }
-  const std::shared_ptr<Device> &device() const { return device_; }
+  const std::shared_ptr<ComputeDevice> &device() const { return device_; }
   MemorySource::Stream stream() const { return stream_; }
   /// A queue other than the one it was allocated for works on it.
   void usedBy(const Queue &queue);
 
 private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<ComputeDevice> device_;
   DeviceAddress address_ = 0;
   int64_t bytes_ = 0;
   MemorySource::Stream stream_ = 0;
 };
 
-class Device {
+class ComputeDevice {
 public:
-  virtual ~Device() = default;
+  virtual ~ComputeDevice() = default;
   virtual const DeviceId &id() const = 0;
   virtual const DeviceProperties &properties() const = 0;
 
@@ -187,7 +187,7 @@ public:
   virtual Result<std::shared_ptr<const DeviceModule>> loadModule(const plan::CudaModuleT &module) = 0;
 
   /// Work on an address of `other` from this device is possible without going through the host.
-  virtual bool canAccess(const Device &other) const = 0;
+  virtual bool canAccess(const ComputeDevice &other) const = 0;
 
   /// Something to look at once `event` has passed: the error cells of a run. Reported by the next synchronize.
   using Check = std::function<Status()>;
