@@ -45,6 +45,13 @@ static bool addsItsArguments(kernel::ReduceOp reduce) {
          llvm::is_contained(add->getOperands(), Value(combiner->getArgument(1)));
 }
 
+arith::MulFOp codegen::summedProduct(kernel::ReduceOp reduce) {
+  if (reduce.getNumResults() != 1 || !addsItsArguments(reduce))
+    return {};
+  auto product = reduce.getBodyYield().getValues()[0].getDefiningOp<arith::MulFOp>();
+  return product && product->getBlock() == &reduce.getBody().front() && product->hasOneUse() ? product : arith::MulFOp();
+}
+
 std::optional<Contraction> codegen::contractionOf(kernel::ParallelOp parallel) {
   Contraction c;
   auto outer = cast<kernel::LoopOp>(parallel.getOperation());
@@ -57,11 +64,11 @@ std::optional<Contraction> codegen::contractionOf(kernel::ParallelOp parallel) {
       return std::nullopt;
     c.windowPoints = *points;
   }
-  if (!c.sum || hasRegions(c.sum.getBody().front()) || !c.sum.getResult(0).getType().isF32() || !addsItsArguments(c.sum) ||
+  if (!c.sum || hasRegions(c.sum.getBody().front()) || !c.sum.getResult(0).getType().isF32() ||
       !constantPoints(cast<kernel::LoopOp>(c.sum.getOperation())))
     return std::nullopt;
-  c.product = c.sum.getBodyYield().getValues()[0].getDefiningOp<arith::MulFOp>();
-  if (!c.product || c.product->getBlock() != &c.sum.getBody().front() || !c.product->hasOneUse())
+  c.product = summedProduct(c.sum);
+  if (!c.product)
     return std::nullopt;
 
   // The sum knows nothing but the dims around it.
@@ -314,6 +321,10 @@ bool codegen::scheduleContraction(kernel::FuncOp kernel, int64_t vectorBytes, in
     lanes /= 2;
   int64_t vectors = llvm::divideCeil(lanes, natural);
   int64_t mostPoints = std::max<int64_t>(1, accumulators / (vectors * contraction->windowPoints));
+  // What follows the sum is emitted for every point: dear epilogues take smaller tiles, so that code stays small.
+  constexpr int64_t kMostEpilogueOps = 600;
+  int64_t epilogue = expandedOps(loop) - expandedOps(cast<kernel::LoopOp>(contraction->sum.getOperation()));
+  mostPoints = std::max<int64_t>(1, std::min(mostPoints, kMostEpilogueOps / std::max<int64_t>(1, epilogue * vectors * contraction->windowPoints)));
   auto tiled = tileDim(loop, loads, *lane, mostPoints);
   if (!tiled)
     return false;

@@ -20,6 +20,9 @@ struct Contraction {
   int64_t windowPoints = 1; // points of `window`
 };
 
+/// The product whose sum `reduce` is, when it is the sum of a float product that nothing else reads; null otherwise.
+mlir::arith::MulFOp summedProduct(kernel::ReduceOp reduce);
+
 /// The kernel as one contraction in f32: loads without guards, constant sizes of the sum and the window, plain stores.
 std::optional<Contraction> contractionOf(kernel::ParallelOp parallel);
 

@@ -174,6 +174,22 @@ void codegen::moveDimLast(kernel::LoopOp loop, unsigned from) {
 // Lanes
 //===----------------------------------------------------------------------===//
 
+/// Ops one vector step emits: bounds the size of the code.
+static int64_t emittedOps(kernel::LoopOp loop) {
+  int64_t count = 0;
+  loop->walk([&](Operation *op) { count += !isa<kernel::YieldOp, arith::ConstantOp>(op) && op != loop.getOperation(); });
+  return count;
+}
+
+int64_t codegen::expandedOps(kernel::LoopOp loop) {
+  int64_t count = emittedOps(loop);
+  loop->walk([&](Operation *op) {
+    if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp>(op))
+      count += 25;
+  });
+  return count;
+}
+
 namespace {
 
 /// Elements of the widest type the ops compute in, per vector.
@@ -306,23 +322,6 @@ private:
 
   const ScheduleTarget &target_;
 };
-
-/// Ops one vector step emits: bounds the size of the code.
-int64_t emittedOps(kernel::LoopOp loop) {
-  int64_t count = 0;
-  loop->walk([&](Operation *op) { count += !isa<kernel::YieldOp, arith::ConstantOp>(op) && op != loop.getOperation(); });
-  return count;
-}
-
-/// The math ops stand for their expansions.
-int64_t expandedOps(kernel::LoopOp loop) {
-  int64_t count = emittedOps(loop);
-  loop->walk([&](Operation *op) {
-    if (isa<math::MathDialect>(op->getDialect()) && !isa<math::FmaOp, math::AbsFOp, math::SqrtOp, math::FloorOp, math::CeilOp>(op))
-      count += 25;
-  });
-  return count;
-}
 
 bool callsLibrary(kernel::LoopOp loop) {
   bool calls = false;
@@ -498,4 +497,14 @@ int64_t codegen::rangeGrain(kernel::FuncOp kernel) {
     return 1; // a unit is a tile
   auto parallel = cast<kernel::LoopOp>(kernel.getParallel().getOperation());
   return std::max<int64_t>(1, parallel.getLaneCount());
+}
+
+int64_t codegen::pointsPerUnit(kernel::FuncOp kernel) {
+  auto schedule = kernel.getScheduleOrDefault();
+  if (schedule.getStrategy() == kernel::Strategy::transpose)
+    return schedule.getTile() * schedule.getTile();
+  if (schedule.getStrategy() != kernel::Strategy::contract)
+    return 1;
+  auto parallel = cast<kernel::LoopOp>(kernel.getParallel().getOperation());
+  return schedule.getTile() * constantOf(sizeOf(parallel, parallel.getIvs().size() - 1)).value_or(1);
 }

@@ -24,6 +24,12 @@ void moveDimLast(kernel::LoopOp loop, unsigned from);
 /// stores') and marks the strategy; a unit of the range is then a square tile.
 bool scheduleTranspose(kernel::FuncOp kernel, const ScheduleTarget &target);
 
+/// Points of the outer domain that one unit of the range covers (a tile's), as far as known.
+int64_t pointsPerUnit(kernel::FuncOp kernel);
+
+/// Vector operations that one step of `loop` with everything inside takes, math ops counted with their expansions.
+int64_t expandedOps(kernel::LoopOp loop);
+
 /// Ranges of a scheduled kernel are best cut at multiples of this many units.
 int64_t rangeGrain(kernel::FuncOp kernel);
 

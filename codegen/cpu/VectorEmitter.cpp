@@ -1,6 +1,8 @@
 // The loops of a kernel: the outer range, maps, reductions and scans, with vectors along the lane dim.
 #include "codegen/cpu/VectorEmitter.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 using namespace graphc;
 using namespace graphc::codegen;
@@ -394,8 +396,20 @@ void VectorEmitter::emitReduce(kernel::ReduceOp op) {
   int64_t own = loop.getLaneCount();
   // Lanes of this pass, or of the one around it when its results differ between them.
   int64_t width = own ? own : isVarying(op.getResult(0)) ? lanes_.count : 0;
-  auto accumulate = [&](ValueRange carried) {
+  // A sum of products adds them fused: its order is the target's to choose anyway.
+  arith::MulFOp product = summedProduct(op);
+  if (product)
+    llvm::erase(ops, product.getOperation());
+  auto accumulate = [&](ValueRange carried) -> Values {
     emitOps(ops);
+    if (product) {
+      Value a = valueOf(product.getLhs()), b = valueOf(product.getRhs());
+      if (isa<VectorType>(carried[0].getType())) {
+        a = vectorOf(a, width);
+        b = vectorOf(b, width);
+      }
+      return {Value(math::FmaOp::create(b_, loc_, a, b, carried[0]))};
+    }
     Values values;
     for (Value value : op.getBodyYield().getValues()) {
       Value v = valueOf(value);

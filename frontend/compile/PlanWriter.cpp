@@ -1,4 +1,5 @@
 #include "frontend/compile/PlanWriter.h"
+#include "codegen/common/Schedule.h"
 #include "ir/kernel/Kernel.h"
 #include "passes/fuse/StridedView.h"
 #include "passes/plan/PlaceBuffers.h"
@@ -369,7 +370,7 @@ private:
     AffineMap range = func.getRangeMap();
     SmallVector<AffineExpr> scalars = llvm::to_vector(op.getScalars().getDims());
     dispatch.range = expr(graph::simplify(range.getResult(0).replaceSymbols(scalars)));
-    dispatch.cost_ns = op.getCost().convertToDouble();
+    dispatch.cost_ns = op.getCost().convertToDouble() * static_cast<double>(codegen::pointsPerUnit(func));
     if (auto sites = op.getSites())
       for (Attribute site : *sites) {
         auto entry = std::make_unique<plan::SiteT>();

@@ -5,8 +5,8 @@
 //                                             %q = transpose %w [2, 3, 1, 0]     (prepared)
 //                                             %y = conv %p, (transpose %q) {by = "kernel"}
 //
-// The library is better where its blocked kernels have channels enough to fill their registers and work enough to hide the
-// call: everything but first layers, small images, channel groups and filters along one dim.
+// The library is as good or better where its blocked kernels have channels enough to fill their registers and work enough to hide the
+// call, and always for depthwise convolutions: README.md of runtime/devices/cpu has the numbers.
 #include "passes/fuse/DirectConv.h"
 #include "passes/simplify/ChannelShuffle.h"
 #include "passes/simplify/Weights.h"
@@ -15,35 +15,56 @@ using namespace mlir;
 using namespace graphc;
 using namespace graphc::graph;
 
-static std::optional<int64_t> elementsOf(Value v) {
-  auto type = cast<RankedTensorType>(v.getType());
-  return type.hasStaticShape() ? std::optional(type.getNumElements()) : std::nullopt;
+/// Elements of one image; nothing when its size is not known.
+static std::optional<int64_t> imageElements(Value v) {
+  int64_t elements = 1;
+  for (AffineExpr d : ArrayRef(dimsOf(v.getType())).drop_front()) {
+    auto size = constantSize(d);
+    if (!size)
+      return std::nullopt;
+    elements *= *size;
+  }
+  return elements;
+}
+
+bool graphc::runsDirect(ConvOp op) {
+  auto weight = cast<RankedTensorType>(op.getWeight().getType());
+  auto results = imageElements(op.getResult());
+  if (!op.getChannelsLast() || !weight.getElementType().isF32() || !imageElements(op.getX()) || !results || *results == 0 ||
+      !weight.hasStaticShape() || !dependsOnWeightsOnly(op.getWeight()))
+    return false;
+  for (int64_t pad : llvm::concat<const int64_t>(op.getPadsLow(), op.getPadsHigh()))
+    if (pad < 0)
+      return false;
+  // Lanes lie along the output channels (of one group); where there are too few, along the taps of a row of the window.
+  int64_t perGroup = weight.getDimSize(0) / op.getGroups(), inputs = weight.getDimSize(1);
+  bool depthwise = perGroup == 1 && inputs == 1 && op.getGroups() >= 4;
+  return perGroup >= 4 || depthwise || (op.getGroups() == 1 && op.getDilations().back() == 1 && weight.getShape().back() * inputs >= 8);
 }
 
 std::optional<StringRef> graphc::directConvReason(ConvOp op, const TargetInfo &target) {
   auto weight = cast<RankedTensorType>(op.getWeight().getType());
-  auto results = elementsOf(op.getResult());
-  if (!op.getChannelsLast() || !weight.getElementType().isF32() || !elementsOf(op.getX()) || !results || !weight.hasStaticShape() ||
-      *results == 0 || !dependsOnWeightsOnly(op.getWeight()))
+  if (!runsDirect(op))
     return std::nullopt;
-  for (int64_t pad : llvm::concat<const int64_t>(op.getPadsLow(), op.getPadsHigh()))
-    if (pad < 0)
-      return std::nullopt;
   int64_t outputs = weight.getDimSize(0), inputs = weight.getDimSize(1), groups = op.getGroups();
-  int64_t perGroup = outputs / groups, depth = weight.getNumElements() / outputs;
-  bool depthwise = groups > 1 && inputs == 1 && perGroup == 1;
-  double products = double(*results) * double(depth);
-  // Lanes lie along the channels of a group.
-  if (!depthwise && perGroup < 4)
-    return std::nullopt;
-  if (depthwise)
+  int64_t depth = weight.getNumElements() / outputs, rowTaps = weight.getShape().back();
+  double products = double(*imageElements(op.getResult())) * double(depth);
+  if (outputs == groups && outputs > 1) // depthwise: the library's own kernels are as fast
     return std::nullopt;
   if (groups > 1)
     return "its channels come in groups";
   if (inputs <= 4)
     return "few input channels";
-  constexpr double kTiny = 1.5e6;
-  if (products <= kTiny && depth > inputs)
+  if (outputs == 1)
+    return "one output channel";
+  constexpr int64_t kLongRow = 12;
+  if (rowTaps >= kLongRow)
+    return "a long filter";
+  // An odd number of vectors, from three on, meets each broadcast alone: about as fast as the library, so not worth a stored padding.
+  bool padded = llvm::any_of(op.getPadsLow(), [](int64_t p) { return p != 0; }) || llvm::any_of(op.getPadsHigh(), [](int64_t p) { return p != 0; });
+  int64_t vectors = llvm::divideCeil(outputs * 4, target.vectorBytes);
+  constexpr double kTiny = 5e6;
+  if (products <= kTiny && depth > inputs && (vectors == 1 || vectors % 2 == 0 || !padded))
     return "it is tiny";
   return std::nullopt;
 }
@@ -53,13 +74,13 @@ void graphc::prepareDirectConv(ConvOp op) {
   Location loc = op.getLoc();
   auto low = op.getPadsLow(), high = op.getPadsHigh();
   if (llvm::any_of(low, [](int64_t p) { return p != 0; }) || llvm::any_of(high, [](int64_t p) { return p != 0; })) {
-    auto type = cast<RankedTensorType>(op.getX().getType());
-    SmallVector<int64_t> before(type.getRank(), 0), sizes(type.getShape());
+    SmallVector<AffineExpr> sizes = dimsOf(op.getX().getType());
+    SmallVector<int64_t> before(sizes.size(), 0);
     for (auto [s, pads] : llvm::enumerate(llvm::zip(low, high))) {
       before[1 + s] = std::get<0>(pads);
-      sizes[1 + s] += std::get<0>(pads) + std::get<1>(pads);
+      sizes[1 + s] = constantDim(*constantSize(sizes[1 + s]) + std::get<0>(pads) + std::get<1>(pads), b.getContext());
     }
-    auto padded = PadOp::create(b, loc, RankedTensorType::get(sizes, type.getElementType()), op.getX(), b.getDenseI64ArrayAttr(before),
+    auto padded = PadOp::create(b, loc, withDims(op.getX().getType(), sizes), op.getX(), b.getDenseI64ArrayAttr(before),
                                 b.getStringAttr("constant"), b.getF64FloatAttr(0));
     padded->setAttr(kStoredAttr, b.getUnitAttr());
     op.getXMutable().assign(padded);

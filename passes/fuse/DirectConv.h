@@ -13,6 +13,9 @@ inline constexpr llvm::StringLiteral kReadThroughAttr = "read_through";
 /// Marks padding that is stored, because the kernel behind it reads every element several times.
 inline constexpr llvm::StringLiteral kStoredAttr = "stored";
 
+/// Whether a generated kernel can run this convolution in registers.
+bool runsDirect(graph::ConvOp op);
+
 /// Why a generated kernel should run this convolution, or nothing when the library should.
 std::optional<llvm::StringRef> directConvReason(graph::ConvOp op, const TargetInfo &target);
 

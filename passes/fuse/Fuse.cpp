@@ -30,6 +30,9 @@ namespace {
 
 constexpr int kMaxGroupOps = 96;
 constexpr int kMaxGroupInputs = 24;
+/// Work of one element of a group, in multiply-adds: about as many vector operations are emitted, once for full vectors and perhaps
+/// once for the last one. It bounds what a kernel costs to compile.
+constexpr int kMaxGroupWork = 800;
 /// Work that may be repeated instead of storing its result, in multiply-adds.
 constexpr int kRepeatableCost = 4;
 
@@ -40,6 +43,12 @@ bool isLibrary(Operation *op) {
 
 /// Ops that only rename elements: free inside any loop that reads them.
 bool isCheapMove(Operation *op) { return isa<TransposeOp, BroadcastOp, SliceOp, IotaOp, SizeOp>(op); }
+
+/// A convolution in the form that `select` gives to those a generated kernel runs.
+bool isDirectConv(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  return conv && conv.getWeight().getDefiningOp() && conv.getWeight().getDefiningOp()->hasAttr(kUnpackAttr);
+}
 
 SmallVector<AffineExpr> resultDims(Operation *op) { return dimsOf(op->getResult(0).getType()); }
 
@@ -319,6 +328,11 @@ private:
       return why = "one depends on weights alone and runs once", false;
     if (group.ops.size() >= kMaxGroupOps)
       return why = "the kernel is at its limit of ops", false;
+    int work = costOf(op);
+    for (Operation *member : group.ops)
+      work += costOf(member);
+    if (work > kMaxGroupWork)
+      return why = "the kernel is at its limit of work", false;
     if (inputsWith(op, group) > kMaxGroupInputs)
       return why = "the kernel is at its limit of inputs", false;
     auto dims = resultDims(op);
@@ -342,6 +356,8 @@ private:
     for (Operation *user : op->getUsers()) {
       if (groups.idOf(user) != id)
         continue;
+      if (isDirectConv(user) && isa<Elementwise>(op))
+        return why = "a generated convolution would compute it for every product", false;
       if (rereads(user) && costOf(op) > 2)
         return why = "its consumer reads each element several times", false;
       if (rereads(user) && (reduces || isa<GatherOp, GatherNDOp, GatherElementsOp, ConcatOp>(op)))

@@ -31,10 +31,13 @@ struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
     target.bf16Products |= bf16;
     SmallVector<ConvOp> direct;
     getOperation().walk([&](Contraction op) {
-      if (op->hasAttr("by"))
-        return;
-      bool library = libraryRuns(op, target);
       auto conv = dyn_cast<ConvOp>(op.getOperation());
+      if (auto by = op->getAttrOfType<StringAttr>("by")) {
+        if (conv && by.getValue() == "kernel" && runsDirect(conv))
+          direct.push_back(conv);
+        return;
+      }
+      bool library = libraryRuns(op, target);
       if (auto reason = conv && library ? directConvReason(conv, target) : std::nullopt) {
         library = false;
         direct.push_back(conv);

@@ -57,3 +57,27 @@ func.func @large(%x: tensor<1x56x56x64xf32>) -> tensor<1x56x56x64xf32> {
   %c = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, channels_last} : (tensor<1x56x56x64xf32>, tensor<64x64x3x3xf32>) -> tensor<1x56x56x64xf32>
   return %c : tensor<1x56x56x64xf32>
 }
+
+// -----
+
+// What computes a direct convolution's operand is stored: it joins what comes before. A choice made before is brought into form too.
+// CHECK-LABEL: func.func @chain(
+// CHECK: graph.group "loop"
+// CHECK: graph.conv {{.*}} -> tensor<1x26x26x8xf32>
+// CHECK-NEXT: graph.relu
+// CHECK-NEXT: yield
+// CHECK: graph.transpose {{.*}}perm = array<i64: 2, 3, 1, 0>
+// CHECK: graph.group "loop"
+// CHECK-NEXT: graph.transpose {{.*}}unpack
+// CHECK-NEXT: graph.conv {{.*}} -> tensor<1x24x24x16xf32>
+// CHECK-NEXT: yield
+graph.weight @w : tensor<8x1x3x3xf32> "w.bin" at 0 bytes 288
+graph.weight @v : tensor<16x8x3x3xf32> "w.bin" at 288 bytes 4608
+func.func @chain(%x: tensor<1x28x28x1xf32>) -> tensor<1x24x24x16xf32> {
+  %w = graph.get_weight @w : tensor<8x1x3x3xf32>
+  %v = graph.get_weight @v : tensor<16x8x3x3xf32>
+  %c = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, channels_last} : (tensor<1x28x28x1xf32>, tensor<8x1x3x3xf32>) -> tensor<1x26x26x8xf32>
+  %r = graph.relu %c : (tensor<1x26x26x8xf32>) -> tensor<1x26x26x8xf32>
+  %d = graph.conv %r, %v {by = "kernel", strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, channels_last} : (tensor<1x26x26x8xf32>, tensor<16x8x3x3xf32>) -> tensor<1x24x24x16xf32>
+  return %d : tensor<1x24x24x16xf32>
+}

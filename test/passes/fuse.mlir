@@ -87,3 +87,83 @@ func.func @shared(%a: tensor<4x8xf32>, %b: tensor<4x8xf32>, %w: tensor<8x8xf32>)
   %z = graph.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   return %y, %z : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A kernel's work is bounded: 70 exponentials are more than one takes.
+// CHECK-LABEL: func.func @long_chain(
+// CHECK-COUNT-2: graph.group "loop"
+// CHECK-NOT: graph.group
+func.func @long_chain(%v: tensor<64xf32>) -> tensor<64xf32> {
+  %e0 = graph.exp %v : (tensor<64xf32>) -> tensor<64xf32>
+  %e1 = graph.exp %e0 : (tensor<64xf32>) -> tensor<64xf32>
+  %e2 = graph.exp %e1 : (tensor<64xf32>) -> tensor<64xf32>
+  %e3 = graph.exp %e2 : (tensor<64xf32>) -> tensor<64xf32>
+  %e4 = graph.exp %e3 : (tensor<64xf32>) -> tensor<64xf32>
+  %e5 = graph.exp %e4 : (tensor<64xf32>) -> tensor<64xf32>
+  %e6 = graph.exp %e5 : (tensor<64xf32>) -> tensor<64xf32>
+  %e7 = graph.exp %e6 : (tensor<64xf32>) -> tensor<64xf32>
+  %e8 = graph.exp %e7 : (tensor<64xf32>) -> tensor<64xf32>
+  %e9 = graph.exp %e8 : (tensor<64xf32>) -> tensor<64xf32>
+  %e10 = graph.exp %e9 : (tensor<64xf32>) -> tensor<64xf32>
+  %e11 = graph.exp %e10 : (tensor<64xf32>) -> tensor<64xf32>
+  %e12 = graph.exp %e11 : (tensor<64xf32>) -> tensor<64xf32>
+  %e13 = graph.exp %e12 : (tensor<64xf32>) -> tensor<64xf32>
+  %e14 = graph.exp %e13 : (tensor<64xf32>) -> tensor<64xf32>
+  %e15 = graph.exp %e14 : (tensor<64xf32>) -> tensor<64xf32>
+  %e16 = graph.exp %e15 : (tensor<64xf32>) -> tensor<64xf32>
+  %e17 = graph.exp %e16 : (tensor<64xf32>) -> tensor<64xf32>
+  %e18 = graph.exp %e17 : (tensor<64xf32>) -> tensor<64xf32>
+  %e19 = graph.exp %e18 : (tensor<64xf32>) -> tensor<64xf32>
+  %e20 = graph.exp %e19 : (tensor<64xf32>) -> tensor<64xf32>
+  %e21 = graph.exp %e20 : (tensor<64xf32>) -> tensor<64xf32>
+  %e22 = graph.exp %e21 : (tensor<64xf32>) -> tensor<64xf32>
+  %e23 = graph.exp %e22 : (tensor<64xf32>) -> tensor<64xf32>
+  %e24 = graph.exp %e23 : (tensor<64xf32>) -> tensor<64xf32>
+  %e25 = graph.exp %e24 : (tensor<64xf32>) -> tensor<64xf32>
+  %e26 = graph.exp %e25 : (tensor<64xf32>) -> tensor<64xf32>
+  %e27 = graph.exp %e26 : (tensor<64xf32>) -> tensor<64xf32>
+  %e28 = graph.exp %e27 : (tensor<64xf32>) -> tensor<64xf32>
+  %e29 = graph.exp %e28 : (tensor<64xf32>) -> tensor<64xf32>
+  %e30 = graph.exp %e29 : (tensor<64xf32>) -> tensor<64xf32>
+  %e31 = graph.exp %e30 : (tensor<64xf32>) -> tensor<64xf32>
+  %e32 = graph.exp %e31 : (tensor<64xf32>) -> tensor<64xf32>
+  %e33 = graph.exp %e32 : (tensor<64xf32>) -> tensor<64xf32>
+  %e34 = graph.exp %e33 : (tensor<64xf32>) -> tensor<64xf32>
+  %e35 = graph.exp %e34 : (tensor<64xf32>) -> tensor<64xf32>
+  %e36 = graph.exp %e35 : (tensor<64xf32>) -> tensor<64xf32>
+  %e37 = graph.exp %e36 : (tensor<64xf32>) -> tensor<64xf32>
+  %e38 = graph.exp %e37 : (tensor<64xf32>) -> tensor<64xf32>
+  %e39 = graph.exp %e38 : (tensor<64xf32>) -> tensor<64xf32>
+  %e40 = graph.exp %e39 : (tensor<64xf32>) -> tensor<64xf32>
+  %e41 = graph.exp %e40 : (tensor<64xf32>) -> tensor<64xf32>
+  %e42 = graph.exp %e41 : (tensor<64xf32>) -> tensor<64xf32>
+  %e43 = graph.exp %e42 : (tensor<64xf32>) -> tensor<64xf32>
+  %e44 = graph.exp %e43 : (tensor<64xf32>) -> tensor<64xf32>
+  %e45 = graph.exp %e44 : (tensor<64xf32>) -> tensor<64xf32>
+  %e46 = graph.exp %e45 : (tensor<64xf32>) -> tensor<64xf32>
+  %e47 = graph.exp %e46 : (tensor<64xf32>) -> tensor<64xf32>
+  %e48 = graph.exp %e47 : (tensor<64xf32>) -> tensor<64xf32>
+  %e49 = graph.exp %e48 : (tensor<64xf32>) -> tensor<64xf32>
+  %e50 = graph.exp %e49 : (tensor<64xf32>) -> tensor<64xf32>
+  %e51 = graph.exp %e50 : (tensor<64xf32>) -> tensor<64xf32>
+  %e52 = graph.exp %e51 : (tensor<64xf32>) -> tensor<64xf32>
+  %e53 = graph.exp %e52 : (tensor<64xf32>) -> tensor<64xf32>
+  %e54 = graph.exp %e53 : (tensor<64xf32>) -> tensor<64xf32>
+  %e55 = graph.exp %e54 : (tensor<64xf32>) -> tensor<64xf32>
+  %e56 = graph.exp %e55 : (tensor<64xf32>) -> tensor<64xf32>
+  %e57 = graph.exp %e56 : (tensor<64xf32>) -> tensor<64xf32>
+  %e58 = graph.exp %e57 : (tensor<64xf32>) -> tensor<64xf32>
+  %e59 = graph.exp %e58 : (tensor<64xf32>) -> tensor<64xf32>
+  %e60 = graph.exp %e59 : (tensor<64xf32>) -> tensor<64xf32>
+  %e61 = graph.exp %e60 : (tensor<64xf32>) -> tensor<64xf32>
+  %e62 = graph.exp %e61 : (tensor<64xf32>) -> tensor<64xf32>
+  %e63 = graph.exp %e62 : (tensor<64xf32>) -> tensor<64xf32>
+  %e64 = graph.exp %e63 : (tensor<64xf32>) -> tensor<64xf32>
+  %e65 = graph.exp %e64 : (tensor<64xf32>) -> tensor<64xf32>
+  %e66 = graph.exp %e65 : (tensor<64xf32>) -> tensor<64xf32>
+  %e67 = graph.exp %e66 : (tensor<64xf32>) -> tensor<64xf32>
+  %e68 = graph.exp %e67 : (tensor<64xf32>) -> tensor<64xf32>
+  %e69 = graph.exp %e68 : (tensor<64xf32>) -> tensor<64xf32>
+  return %e69 : tensor<64xf32>
+}

@@ -29,7 +29,8 @@ std::string nameOf(const Executable &executable, int index) {
   if (auto *dispatch = command.action.AsDispatch())
     what = "kernel " + executable.plan().kernels[dispatch->kernel]->symbol;
   else if (auto *library = command.action.AsLibrary())
-    what = text(plan::EnumNameLibraryKind(library->kind), " ", executable.implementation(index));
+    what = executable.implementation(index).empty() ? plan::EnumNameLibraryKind(library->kind)
+                                                    : text(plan::EnumNameLibraryKind(library->kind), " ", executable.implementation(index));
   else if (auto *routine = command.action.AsRoutine())
     what = "routine " + routine->name;
   else

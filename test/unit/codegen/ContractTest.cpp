@@ -1,6 +1,8 @@
 // Register tiles of convolutions and products against plain loops: every remainder of points and lanes, windows, groups.
 #include "test/unit/codegen/Harness.h"
 
+#include <sstream>
+
 using namespace graphc::test;
 
 namespace {
@@ -175,4 +177,45 @@ TEST(Contract, LeavesOthersAlone) {
       }
     })");
   EXPECT_EQ(kernel.scheduled().find("strategy = contract"), std::string::npos) << kernel.scheduled();
+}
+
+/// Lines of optimised LLVM IR that compute vectors.
+static int64_t vectorLines(const Kernel &kernel) {
+  std::istringstream lines(kernel.ir);
+  int64_t count = 0;
+  for (std::string line; std::getline(lines, line);)
+    count += line.find(" x float>") != std::string::npos || line.find(" x i32>") != std::string::npos;
+  return count;
+}
+
+// What a kernel costs to compile is bounded: by the work fuse puts into one (800 multiply-adds), and by smaller tiles where much follows
+// a sum.
+TEST(Contract, EmittedVectorOperationsAreBounded) {
+  std::string chain, last = "%relu";
+  for (int i = 0; i < 12; ++i) {
+    std::string next = "%e" + std::to_string(i);
+    chain += "\n      " + next + " = math.exp " + last + " : f32";
+    last = next;
+  }
+  std::string text = textOf({30, 3, 16, 1, 3, 1, 1});
+  text.replace(text.find("kernel.store %relu"), 18, chain + "\n      kernel.store " + last);
+  Kernel contract(text);
+  EXPECT_NE(contract.scheduled().find("strategy = contract"), std::string::npos);
+  EXPECT_LT(vectorLines(contract), 2500);
+
+  std::string body;
+  last = "%v";
+  for (int i = 0; i < 66; ++i) { // 66 exponentials of 12: what fuse allows at most
+    std::string next = "%e" + std::to_string(i);
+    body += "\n        " + next + " = math.exp " + last + " : f32";
+    last = next;
+  }
+  Kernel elementwise(R"(
+    kernel.func @chain(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {arg_dims = [affine_map<()[s0] -> (s0)>, affine_map<()[s0] -> (s0)>]} {
+      kernel.parallel (%i) to (symbol(%n)) {
+        %v = kernel.load %x[%i] : memref<?xf32>)" + body + R"(
+        kernel.store )" + last + R"(, %y[%i] : memref<?xf32>
+      }
+    })");
+  EXPECT_LT(vectorLines(elementwise), 2500);
 }
