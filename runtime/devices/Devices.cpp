@@ -32,25 +32,24 @@ Result<std::shared_ptr<ComputeDevice>> openDevice(const DeviceId &id, const Devi
   if (id.isCpu())
     return error(Code::InvalidOption, "the processor has no queues and memory of its own to open");
 #ifdef GRAPHC_HAVE_CUDA
+  // Every failure says which device was asked for.
+  auto named = [&id](Result<std::shared_ptr<ComputeDevice>> device, const char *remedy) -> Result<std::shared_ptr<ComputeDevice>> {
+    if (device.ok() || device.status().message().starts_with("device '"))
+      return device;
+    return error(device.status().code(), "device '", id.str(), "': ", device.status().message(),
+                 device.status().code() == Code::DeviceUnavailable ? remedy : "");
+  };
   cuda::CudaOptions cudaOptions;
   cudaOptions.memory = options.memory;
   if (id.kind == DeviceId::Kind::Sim) {
     cudaOptions.library = simulatorLibrary(options);
     cudaOptions.simulator = options.simulator;
-    auto device = cuda::openCudaDevice(id, cudaOptions);
-    if (!device.ok())
-      return error(device.status().code(), "device '", id.str(), "': ", device.status().message());
-    return device;
+    return named(cuda::openCudaDevice(id, cudaOptions), "");
   }
   if (!options.cudaLibrary.empty())
     cudaOptions.library = options.cudaLibrary;
-  auto device = cuda::openCudaDevice(id, cudaOptions);
-  if (!device.ok())
-    return error(device.status().code(), "device '", id.str(), "': ", device.status().message(),
-                 device.status().code() == Code::DeviceUnavailable
-                     ? "; a CUDA device needs an NVIDIA GPU and its driver (libcuda.so.1); `graphc doctor` says what is here"
-                     : "");
-  return device;
+  return named(cuda::openCudaDevice(id, cudaOptions),
+               "; a CUDA device needs an NVIDIA GPU and its driver (libcuda.so.1); `graphc doctor` says what is here");
 #else
   return error(Code::DeviceUnavailable, "device '", id.str(), "' is not in this build, which was made without the CUDA Toolkit's cuda.h; use cpu");
 #endif

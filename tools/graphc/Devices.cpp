@@ -3,6 +3,7 @@
 #include "tools/graphc/Verb.h"
 
 #include "runtime/base/Text.h"
+#include "runtime/devices/Devices.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,14 @@ struct Row {
   std::string device, description, reason; // no reason: usable
 };
 
+Row deviceRow(const std::string &name, const std::string &otherwise, const DeviceId &id) {
+  auto device = openDevice(id);
+  if (!device.ok())
+    return {name, otherwise, device.status().message()};
+  const DeviceProperties &p = (*device)->properties();
+  return {name, text(p.name, ", ", p.architecture, ", ", p.multiprocessors, " multiprocessors, ", bytesText(p.memoryBytes)), ""};
+}
+
 std::vector<Row> rows() {
   std::vector<Row> result;
   CpuInfo cpu = queryCpu();
@@ -23,9 +32,11 @@ std::vector<Row> rows() {
   result.push_back({"cpu", text(cpu.name, ", ", cpu.cores, cpu.cores == 1 ? " core" : " cores", level, ", ", joined(cpu.features, " ")),
                     cpu.level.empty() ? "the processor lacks AVX2 and FMA" : ""});
   CudaDriver driver = queryCudaDriver();
-  std::string reason = driver.library.reason.empty() ? "this build does not run models on CUDA" : driver.library.reason + "; " + driver.library.remedy;
-  result.push_back({"cuda", driver.devices ? text(driver.devices, " GPUs, driver ", driver.library.version) : std::string("CUDA device"), reason});
-  result.push_back({"sim", "simulated CUDA device", "this build does not run models on it"});
+  if (!driver.library.reason.empty())
+    result.push_back({"cuda", "CUDA device", driver.library.reason + "; " + driver.library.remedy});
+  for (int i = 0; driver.library.reason.empty() && i < driver.devices; ++i)
+    result.push_back(deviceRow(text("cuda:", i), text("GPU ", i), {DeviceId::Kind::Cuda, i}));
+  result.push_back(deviceRow("sim", "simulated CUDA device", {DeviceId::Kind::Sim, 0}));
   return result;
 }
 
@@ -39,7 +50,7 @@ Result<int> devices(bool json) {
     return kExitOk;
   }
   for (const Row &row : table) {
-    std::cout << row.device << std::string(6 - row.device.size(), ' ') << (row.reason.empty() ? "available      " : "not available  ") << row.description;
+    std::cout << row.device << std::string(row.device.size() < 6 ? 6 - row.device.size() : 1, ' ') << (row.reason.empty() ? "available      " : "not available  ") << row.description;
     if (!row.reason.empty())
       std::cout << ": " << row.reason;
     std::cout << "\n";

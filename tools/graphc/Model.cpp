@@ -5,6 +5,7 @@
 #include "runtime/base/Text.h"
 #include "runtime/devices/cpu/CpuLevel.h"
 #include "runtime/devices/cpu/ThreadPool.h"
+#include "runtime/devices/Devices.h"
 
 #include <algorithm>
 #include <charconv>
@@ -59,10 +60,13 @@ Status checkArtifactOptions(const ModelOptions &options) {
   return {};
 }
 
-Result<CompiledModel> loadCompiled(const ModelOptions &options) {
+Result<CompiledModel> loadCompiled(const ModelOptions &options, std::shared_ptr<ComputeDevice> device) {
   GRAPHC_RETURN_IF_ERROR(checkArtifactOptions(options));
   auto start = std::chrono::steady_clock::now();
   ArtifactOptions artifact;
+  artifact.device = std::move(device);
+  if (options.mode == "reduce-overhead")
+    artifact.record = RecordPolicy::Measured;
   if (options.threads > 1) {
     SpinPoolOptions pool;
     pool.threads = options.threads;
@@ -134,8 +138,14 @@ Result<Model> Model::load(const ModelOptions &options, const ValueProvider &valu
   GRAPHC_RETURN_IF_ERROR(checkSuffix(options.model));
   Model model;
   model.options = options;
+  // A device that is not here is said before anything is compiled for it.
+  if (!options.deviceId.isCpu()) {
+    GRAPHC_ASSIGN_OR_RETURN(model.device, openDevice(options.deviceId));
+  }
   if (options.model.ends_with(".gcx")) {
-    GRAPHC_ASSIGN_OR_RETURN(model.compiled, loadCompiled(options));
+    GRAPHC_ASSIGN_OR_RETURN(model.compiled, loadCompiled(options, model.device));
+  } else if (model.device) {
+    return error(Code::DeviceUnavailable, "device '", options.device, "' runs .gcx files made for it; this build cannot compile '", options.model, "' for it");
   } else {
     GRAPHC_RETURN_IF_ERROR(model.findOrCompile(compileOptionsOf(options, std::move(base)), values));
   }

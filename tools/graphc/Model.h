@@ -62,6 +62,7 @@ private:
   Status strictly(std::span<const CompileDiagnostic> diagnostics) const;
 
   ModelOptions options;
+  std::shared_ptr<ComputeDevice> device; // null: the processor
   const char *cacheUse_ = "off";
   std::unique_ptr<ModelCache> cache;          // null: not used
   std::unique_ptr<std::vector<std::string>> cacheProblems = std::make_unique<std::vector<std::string>>();

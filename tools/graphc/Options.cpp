@@ -1,7 +1,5 @@
 #include "tools/graphc/Options.h"
 
-#include "runtime/base/DeviceId.h"
-
 #include "tools/graphc/Machine.h"
 
 #include <algorithm>
@@ -30,13 +28,6 @@ int usableCores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-Status checkDevice(const std::string &device) {
-  GRAPHC_ASSIGN_OR_RETURN(DeviceId id, DeviceId::parse(device));
-  if (!id.isCpu())
-    return error(Code::DeviceUnavailable, "device '", device, "' cannot run models in this build; use cpu");
-  return {};
-}
-
 } // namespace
 
 void ModelOptions::declare(CLI::App &app) {
@@ -61,15 +52,15 @@ void ModelOptions::declare(CLI::App &app) {
 std::string ModelOptions::cacheFolder() const { return cache == "off" ? "" : cache.empty() ? tool::cacheFolder() : cache; }
 
 Status ModelOptions::check() {
-  GRAPHC_RETURN_IF_ERROR(checkDevice(device));
+  GRAPHC_ASSIGN_OR_RETURN(deviceId, DeviceId::parse(device));
   if (threads < 0 || threads > 1024)
     return error(Code::InvalidOption, "--threads ", threads, " is out of range; 1 to 1024, or 0 for all cores");
   if (threads == 0)
     threads = usableCores();
   if (!has(kModes, mode))
     return error(Code::InvalidOption, "--mode ", mode, " is unknown; valid are ", joined(kModes));
-  if (mode != "default")
-    return error(Code::InvalidOption, "--mode ", mode, " is not in this build; use --mode default");
+  if (mode == "max-autotune" || (mode != "default" && deviceId.isCpu()))
+    return error(Code::InvalidOption, "--mode ", mode, " is not in this build", deviceId.isCpu() ? " for the cpu" : "", "; use --mode default");
   if (!amp.empty() && amp != "bf16" && amp != "fp16")
     return error(Code::InvalidOption, "--amp ", amp, " is unknown; valid are bf16 and fp16");
   if (amp == "fp16" && device == "cpu")

@@ -1,6 +1,7 @@
 // Options that mean the same on every verb that takes a MODEL.
 #pragma once
 
+#include "runtime/base/DeviceId.h"
 #include "runtime/base/Status.h"
 
 #include <CLI/App.hpp>
@@ -13,6 +14,7 @@ namespace graphc::tool {
 struct ModelOptions {
   std::string model;
   std::string device = "cpu";
+  DeviceId deviceId; // the same, after check()
   int threads = 0; // 0: as many as the machine has cores
   std::string mode = "default";
   std::string amp;
