@@ -5,6 +5,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/autocast/Autocast.h"
 #include "passes/decompose/Decompose.h"
+#include "passes/differentiate/Differentiate.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
@@ -34,6 +35,12 @@ LogicalResult imported(ModuleOp module) {
   return onlyOps(module, [](Operation *op) { return !isa<UnknownLoc>(op->getLoc()); }, "every op has a location");
 }
 LogicalResult anything(ModuleOp) { return success(); }
+LogicalResult differentiated(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(kGradientOf))
+      return func.emitError() << "breaks a contract: no function asks for gradients any more";
+  return success();
+}
 LogicalResult decomposed(ModuleOp module) {
   return onlyOps(module, [](Operation *op) { return !isa<graph::Composite>(op); }, "no composite is left");
 }
@@ -84,6 +91,8 @@ const Phase table[] = {
      anything},
     {"autocast", "mixed precision by op class, inside regions",
      [](OpPassManager &pm, const PhaseContext &context) { pm.addPass(createAutocastPass(context.amp)); }, verifyAutocast},
+    {"differentiate", "functions marked for it return gradients as well",
+     [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDifferentiatePass()); }, differentiated},
     {"decompose", "composites become primitives by formula",
      [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDecomposePass()); }, decomposed},
     {"simplify", "canonicalise, fold, share common expressions",
@@ -123,7 +132,11 @@ const Phase table[] = {
      },
      outlined},
     {"plan", "where results live",
-     [](OpPassManager &pm, const PhaseContext &) { pm.addNestedPass<func::FuncOp>(createPlaceBuffersPass()); }, placed},
+     [](OpPassManager &pm, const PhaseContext &) {
+       pm.addNestedPass<func::FuncOp>(createTiedResultsPass());
+       pm.addNestedPass<func::FuncOp>(createPlaceBuffersPass());
+     },
+     placed},
 };
 } // namespace
 

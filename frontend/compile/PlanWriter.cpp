@@ -194,6 +194,8 @@ private:
       auto name = func.getResultAttrOfType<StringAttr>(i, "graph.name");
       plan->outputs[i] = std::make_unique<plan::ParamT>();
       plan->outputs[i]->name = name ? name.str() : "result" + std::to_string(i);
+      if (auto tied = func.getResultAttrOfType<IntegerAttr>(i, kUpdates))
+        plan->outputs[i]->updates = static_cast<int>(tied.getInt());
     }
     return success();
   }

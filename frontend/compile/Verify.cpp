@@ -9,6 +9,8 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/differentiate/Differentiate.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <algorithm>
@@ -94,6 +96,11 @@ Result<Dump> readDump(const fs::path &file, const std::string &phase, MLIRContex
   Dump dump{phase, parseSourceFile<ModuleOp>(file.string(), ParserConfig(&context)), nullptr};
   if (!dump.module || !dump.main())
     return error(Code::Internal, "the dump of phase ", phase, " does not parse back: ", problem);
+  // The gradients that a function asks for belong to its meaning from the start.
+  PassManager gradients(&context);
+  gradients.addPass(createDifferentiatePass());
+  if (failed(gradients.run(*dump.module)))
+    return error(Code::ModelMalformed, problem);
   auto model = (*dump.module)->getAttrOfType<StringAttr>("graph.model");
   auto side = (*dump.module)->getAttrOfType<StringAttr>("graph.side");
   dump.weights = std::make_shared<WeightFiles>(fs::path(model ? model.str() : ""), side ? file.parent_path() / side.str() : fs::path());

@@ -75,3 +75,26 @@ Expr ConvTransposeOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> 
     return value * b.load(getWeight(), weight);
   });
 }
+
+Expr ConvWeightGradOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  auto grad = dimsOf(getGrad().getType()), w = dimsOf(getType());
+  unsigned channel = getChannelsLast() ? grad.size() - 1 : 1, first = getChannelsLast() ? 1 : 2;
+  Type type = computeType(elementOf(getX()));
+  int64_t groups = getGroups();
+  AffineExpr out = index[0], in = index[1];
+  if (groups != 1)
+    in = out.floorDiv(w[0].floorDiv(groups)) * w[1] + in;
+  SmallVector<AffineExpr> sizes = {grad[0]};
+  sizes.append(grad.begin() + first, grad.begin() + first + getStrides().size());
+  return sumOf(b, sizes, type, [&](ArrayRef<AffineExpr> r) {
+    SmallVector<AffineExpr> x(grad.size()), g(grad.size());
+    x[0] = g[0] = r[0];
+    x[channel] = in;
+    g[channel] = out;
+    for (unsigned s = 0; s < getStrides().size(); ++s) {
+      g[first + s] = r[1 + s];
+      x[first + s] = r[1 + s] * getStrides()[s] + index[2 + s] * getDilations()[s] - getPadsLow()[s];
+    }
+    return b.load(getX(), x, b.constant(0, type)) * b.load(getGrad(), g);
+  });
+}

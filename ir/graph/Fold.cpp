@@ -1,6 +1,7 @@
 // Folders and canonical patterns. They keep IEEE meaning: x*0, x-x and x+0 are not folded.
 #include "ir/graph/Graph.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace graphc::graph;
@@ -95,8 +96,22 @@ struct TransposeOfOnes : OpRewritePattern<TransposeOp> {
     return success();
   }
 };
+/// Derivatives are taken by then (passes/differentiate): nothing reads the mark any more.
+struct DropStopGradient : OpRewritePattern<StopGradientOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(StopGradientOp op, PatternRewriter &rewriter) const override {
+    auto func = op->getParentOfType<FunctionOpInterface>();
+    if (func && func->hasAttr("graph.gradient_of"))
+      return rewriter.notifyMatchFailure(op, "the function is yet to be differentiated");
+    rewriter.replaceOp(op, op.getX());
+    return success();
+  }
+};
 } // namespace
 
+void StopGradientOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *ctx) {
+  patterns.add<DropStopGradient>(ctx);
+}
 void ReshapeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *ctx) {
   patterns.add<ReshapeOfReshape>(ctx);
 }

@@ -11,6 +11,10 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace graphc::graph {
+/// Declares that no gradient passes through an op.
+template <typename Op>
+class NotDifferentiable : public mlir::OpTrait::TraitBase<Op, NotDifferentiable> {};
+
 class Elementwise;
 /// The element of an elementwise op: its scalar rule over broadcast operands.
 Expr elementwiseElement(ElementBuilder &builder, Elementwise op, llvm::ArrayRef<mlir::AffineExpr> index);

@@ -114,6 +114,24 @@ def CompositeInterface : OpInterface<"Composite"> {
   ];
 }
 
+// The gradient of an op, as graph ops: they are differentiable in turn, so higher orders need nothing further. Rules of
+// elementwise ops are one string in Elementwise.td, all others live in passes/vjp. Callers use passes/vjp/Vjp.h, which also
+// knows composites without a rule of their own (their formula is differentiated).
+def DifferentiableInterface : OpInterface<"Differentiable"> {
+  let cppNamespace = "::graphc::graph";
+  let methods = [
+    InterfaceMethod<[{
+      The gradient of each operand that `needs` asks for, given those of the results; null where none reaches an operand,
+      or where nobody asked. A null result gradient stands for zero; at least one is given. Failure: no rule for these
+      attributes, and an error says so.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "buildVjp",
+      (ins "::mlir::OpBuilder &":$b, "::llvm::ArrayRef<::mlir::Value>":$resultGrads, "::llvm::ArrayRef<bool>":$needs)>
+  ];
+}
+// The declaration that no gradient passes through an op: integer and boolean results, sources, stop_gradient.
+def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> { let cppNamespace = "::graphc::graph"; }
+defvar HasVjp = DeclareOpInterfaceMethods<DifferentiableInterface>;
+
 // Which ONNX operator an op is, and since which opset its meaning is this one. Read by the importer.
 def OnnxInterface : OpInterface<"OnnxNamed"> {
   let cppNamespace = "::graphc::graph";

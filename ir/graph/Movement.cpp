@@ -119,9 +119,11 @@ Expr ConcatOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) 
 }
 
 /// A possibly negative index along a dim of `size`; out of range is reported by the kernel.
-static AffineExpr wrappedIndex(ElementBuilder &b, Expr value, AffineExpr size) {
+static AffineExpr wrappedIndex(ElementBuilder &b, Expr value, AffineExpr size, bool nonnegative = false) {
   Type i64 = IntegerType::get(b.context(), 64);
   Expr v = value.castTo(i64);
+  if (nonnegative)
+    return b.computedIndex(v, size);
   return b.computedIndex(select(v < b.constantInt(0, i64), v + b.indexValue(size), v), size);
 }
 
@@ -130,14 +132,15 @@ Expr GatherOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) 
   unsigned axis = getAxis(), count = dimsOf(getIndices().getType()).size();
   Expr position = b.load(getIndices(), index.slice(axis, count));
   SmallVector<AffineExpr> operand(index.begin(), index.begin() + axis);
-  operand.push_back(wrappedIndex(b, position, dims[axis]));
+  operand.push_back(wrappedIndex(b, position, dims[axis], getNonnegative()));
   llvm::append_range(operand, index.drop_front(axis + count));
   return b.load(getX(), operand);
 }
 Expr GatherElementsOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
   unsigned axis = getAxis();
   SmallVector<AffineExpr> operand = llvm::to_vector(index);
-  operand[axis] = wrappedIndex(b, b.load(getIndices(), index), dimsOf(getX().getType())[axis]);
+  operand[axis] =
+      wrappedIndex(b, b.load(getIndices(), index), dimsOf(getX().getType())[axis], getNonnegative());
   return b.load(getX(), operand);
 }
 Expr GatherNDOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {

@@ -154,25 +154,22 @@ Expr MaxPoolIndexOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> i
   return b.reduce(windowSizes(*this), {lowest, none}, body, combine)[1];
 }
 
-Expr AvgPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
-  Type type = computeType(elementOf(getX())), i64 = IntegerType::get(getContext(), 64);
-  auto dims = dimsOf(getX().getType());
-  Expr zero = b.constant(0, type);
-  Expr sum = reduceOne(b, windowSizes(*this), zero, ScalarKind::Add, [&](ArrayRef<AffineExpr> window) {
-    return b.load(getX(), windowIndex(*this, index, window), zero);
-  });
-  // The count of positions that are averaged: those inside the operand (and, on request, its padding), per dim.
+/// What avg_pool divides window `index` by: the count of positions inside the operand of sizes `dims` (and, on request, its
+/// padding).
+template <typename Op>
+static Expr averaged(ElementBuilder &b, Op op, ArrayRef<AffineExpr> index, ArrayRef<AffineExpr> dims) {
+  Type i64 = IntegerType::get(op.getContext(), 64);
   Expr count;
-  unsigned first = getChannelsLast() ? 1 : 2;
-  for (unsigned s = 0; s < getWindow().size(); ++s) {
-    int64_t d = getDilations()[s], w = getWindow()[s];
-    AffineExpr start = index[first + s] * getStrides()[s] - getPadsLow()[s];
+  unsigned first = op.getChannelsLast() ? 1 : 2;
+  for (unsigned s = 0; s < op.getWindow().size(); ++s) {
+    int64_t d = op.getDilations()[s], w = op.getWindow()[s];
+    AffineExpr start = index[first + s] * op.getStrides()[s] - op.getPadsLow()[s];
     AffineExpr end = dims[first + s];
     Expr low = b.constantInt(0, i64);
     Expr begin = b.indexValue(start), limit = b.indexValue(end);
-    if (getCountPad()) {
-      low = b.constantInt(-getPadsLow()[s], i64);
-      limit = b.indexValue(end + getPadsHigh()[s]);
+    if (op.getCountPad()) {
+      low = b.constantInt(-op.getPadsLow()[s], i64);
+      limit = b.indexValue(end + op.getPadsHigh()[s]);
     }
     // First window step at or after `low`, and first at or after `limit`.
     auto steps = [&](Expr bound) {
@@ -182,7 +179,16 @@ Expr AvgPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index)
     Expr n = steps(limit) - steps(low);
     count = count.builder ? count * n : n;
   }
-  return sum / max(count, b.constantInt(1, i64)).castTo(type);
+  return max(count, b.constantInt(1, i64));
+}
+
+Expr AvgPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX()));
+  Expr zero = b.constant(0, type);
+  Expr sum = reduceOne(b, windowSizes(*this), zero, ScalarKind::Add, [&](ArrayRef<AffineExpr> window) {
+    return b.load(getX(), windowIndex(*this, index, window), zero);
+  });
+  return getSum() ? sum : sum / averaged(b, *this, index, dimsOf(getX().getType())).castTo(type);
 }
 
 Expr LpPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
@@ -194,4 +200,69 @@ Expr LpPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) 
     return p == 1 ? x : p == 2 ? x * x : pow(x, x.like(p));
   });
   return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, sum.like(1.0 / p));
+}
+
+/// Sums over the windows that cover a place: `body` gets the window's index. With dilation 1 these are ceil(window / stride)
+/// neighbours a dim; otherwise each tap is tried, and counts where its window starts at a whole stride.
+template <typename Op>
+static Expr sumOverWindows(ElementBuilder &b, Op op, ArrayRef<AffineExpr> place, Type type,
+                           function_ref<Expr(ArrayRef<AffineExpr>)> body) {
+  unsigned first = op.getChannelsLast() ? 1 : 2, spatial = op.getWindow().size();
+  Type i64 = IntegerType::get(op.getContext(), 64);
+  bool dense = llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
+  SmallVector<AffineExpr> sizes;
+  bool single = true;
+  for (unsigned s = 0; s < spatial; ++s) {
+    int64_t w = op.getWindow()[s], stride = op.getStrides()[s];
+    sizes.push_back(b.constantIndex(dense ? (w + stride - 1) / stride : w));
+    single &= isSize(sizes.back(), 1);
+  }
+  auto term = [&](ArrayRef<AffineExpr> taps) {
+    SmallVector<AffineExpr> window = llvm::to_vector(place);
+    Expr covers;
+    for (unsigned s = 0; s < spatial; ++s) {
+      int64_t w = op.getWindow()[s], stride = op.getStrides()[s], d = op.getDilations()[s];
+      AffineExpr position = place[first + s] + op.getPadsLow()[s];
+      Expr here;
+      if (dense) {
+        window[first + s] = position.floorDiv(stride) - taps[s];
+        if (w % stride)
+          here = b.indexValue(position % stride + taps[s] * stride) < b.constantInt(w, i64);
+      } else {
+        AffineExpr start = position - taps[s] * d;
+        window[first + s] = start.floorDiv(stride);
+        if (stride != 1)
+          here = b.indexValue(start % stride) == b.constantInt(0, i64);
+      }
+      if (here.builder)
+        covers = covers.builder ? covers && here : here;
+    }
+    Expr value = body(window);
+    return covers.builder ? select(covers, value, b.constant(0, type)) : value;
+  };
+  if (single)
+    return term(SmallVector<AffineExpr>(spatial, b.constantIndex(0)));
+  return reduceOne(b, sizes, b.constant(0, type), ScalarKind::Add, term);
+}
+
+Expr AvgUnpoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX()));
+  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window) {
+    Expr value = b.load(getX(), window, b.constant(0, type));
+    return getSum() ? value : value / averaged(b, *this, window, dimsOf(getType())).castTo(type);
+  });
+}
+
+Expr MaxUnpoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
+  Type type = computeType(elementOf(getX())), indexType = elementOf(getIndices());
+  auto dims = dimsOf(getType());
+  unsigned channel = getChannelsLast() ? dims.size() - 1 : 1, first = getChannelsLast() ? 1 : 2;
+  AffineExpr flat = index[0] * dims[channel] + index[channel];
+  for (unsigned s = 0; s < getWindow().size(); ++s)
+    flat = flat * dims[first + s] + index[first + s];
+  Expr here = b.indexValue(flat).castTo(indexType);
+  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window) {
+    Expr chosen = b.load(getIndices(), window, b.constantInt(-1, indexType));
+    return select(chosen == here, b.load(getX(), window, b.constant(0, type)), b.constant(0, type));
+  });
 }

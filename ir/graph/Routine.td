@@ -3,8 +3,8 @@
 #define GRAPHC_IR_GRAPH_ROUTINE
 include "ir/graph/GraphBase.td"
 
-class Graph_Routine<string mnemonic, string routine, dag ins_, dag outs_ = (outs GraphTensor:$result)>
-    : Graph_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<RoutineInterface>,
+class Graph_Routine<string mnemonic, string routine, Trait vjp, dag ins_, dag outs_ = (outs GraphTensor:$result)>
+    : Graph_Op<mnemonic, [Pure, vjp, DeclareOpInterfaceMethods<RoutineInterface>,
         DeclareOpInterfaceMethods<AutocastInterface, ["autocastClass"]>]> {
   let arguments = ins_;
   let results = outs_;
@@ -14,21 +14,21 @@ class Graph_Routine<string mnemonic, string routine, dag ins_, dag outs_ = (outs
     AutocastDefinition<"Full">.definition;
 }
 // Result types carry the sizes; a data-dependent size is a fresh symbol named in the result type.
-def TopKOp : Graph_Routine<"topk", "topk", (ins GraphTensor:$x, I64Attr:$axis, BoolAttr:$largest, BoolAttr:$sorted),
+def TopKOp : Graph_Routine<"topk", "topk", HasVjp, (ins GraphTensor:$x, I64Attr:$axis, BoolAttr:$largest, BoolAttr:$sorted),
     (outs GraphTensor:$values, GraphTensor:$indices)>;
-def NonZeroOp : Graph_Routine<"nonzero", "nonzero", (ins GraphTensor:$x)>;
-def UniqueOp : Graph_Routine<"unique", "unique", (ins GraphTensor:$x, OptionalAttr<I64Attr>:$axis, BoolAttr:$sorted),
+def NonZeroOp : Graph_Routine<"nonzero", "nonzero", NotDifferentiable, (ins GraphTensor:$x)>;
+def UniqueOp : Graph_Routine<"unique", "unique", NotDifferentiable, (ins GraphTensor:$x, OptionalAttr<I64Attr>:$axis, BoolAttr:$sorted),
     (outs GraphTensor:$values, GraphTensor:$indices, GraphTensor:$inverse, GraphTensor:$counts)>;
-def CompressOp : Graph_Routine<"compress", "compress", (ins GraphTensor:$x, GraphTensor:$condition, OptionalAttr<I64Attr>:$axis)>;
+def CompressOp : Graph_Routine<"compress", "compress", HasVjp, (ins GraphTensor:$x, GraphTensor:$condition, OptionalAttr<I64Attr>:$axis)>;
 // reduction: none | add | mul | max | min. Updates apply in order of their index.
-def ScatterElementsOp : Graph_Routine<"scatter_elements", "scatter_elements",
+def ScatterElementsOp : Graph_Routine<"scatter_elements", "scatter_elements", HasVjp,
     (ins GraphTensor:$x, GraphTensor:$indices, GraphTensor:$updates, I64Attr:$axis, StrAttr:$reduction)>;
-def ScatterNDOp : Graph_Routine<"scatter_nd", "scatter_nd",
+def ScatterNDOp : Graph_Routine<"scatter_nd", "scatter_nd", HasVjp,
     (ins GraphTensor:$x, GraphTensor:$indices, GraphTensor:$updates, StrAttr:$reduction)>;
 // kind: sum | prod
-def CumulativeOp : Graph_Routine<"cumulative", "cumulative",
+def CumulativeOp : Graph_Routine<"cumulative", "cumulative", HasVjp,
     (ins GraphTensor:$x, StrAttr:$kind, I64Attr:$axis, UnitAttr:$exclusive, UnitAttr:$reverse)>;
-def NonMaxSuppressionOp : Graph_Routine<"nms", "nms", (ins GraphTensor:$boxes, GraphTensor:$scores,
+def NonMaxSuppressionOp : Graph_Routine<"nms", "nms", NotDifferentiable, (ins GraphTensor:$boxes, GraphTensor:$scores,
     DefaultValuedAttr<I64Attr, "0">:$max_per_class, DefaultValuedAttr<F64Attr, "0.0">:$iou_threshold,
     DefaultValuedAttr<F64Attr, "-INFINITY">:$score_threshold, UnitAttr:$center_boxes)>;
 #endif

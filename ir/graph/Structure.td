@@ -5,7 +5,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "ir/graph/GraphBase.td"
 
 // One kernel, library call, routine call or view: made by `fuse`, outlined by `kernels`.
-def GroupOp : Graph_Op<"group", [SingleBlock, RecursiveMemoryEffects]> {
+def GroupOp : Graph_Op<"group", [NotDifferentiable, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "ops that run as one: kind loop | library | routine | view";
   let arguments = (ins StrAttr:$kind);
   let results = (outs Variadic<GraphTensor>:$results);
@@ -13,12 +13,12 @@ def GroupOp : Graph_Op<"group", [SingleBlock, RecursiveMemoryEffects]> {
   let assemblyFormat = "$kind attr-dict-with-keyword $body `:` type($results)";
   let hasVerifier = 1;
 }
-def YieldOp : Graph_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def YieldOp : Graph_Op<"yield", [NotDifferentiable, Pure, Terminator, ReturnLike]> {
   let arguments = (ins Variadic<GraphTensor>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 // Sizes known only at run time that must agree: checked on entry, or where the size becomes known.
-def AssumeEqualOp : Graph_Op<"assume_equal", []> {
+def AssumeEqualOp : Graph_Op<"assume_equal", [NotDifferentiable]> {
   let arguments = (ins DimsAttr:$sizes, StrAttr:$message);
   let assemblyFormat = "$sizes $message attr-dict";
 }

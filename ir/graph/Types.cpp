@@ -198,6 +198,84 @@ GRAPHC_INFER(AttentionOp) {
   return success();
 }
 
+GRAPHC_INFER(BatchNormTrainingOp) {
+  Adaptor op(operands, attrs, properties, regions);
+  if (rankOf(op.getX()) < 2)
+    return emitOptionalError(loc, "batch_norm_training: x needs a batch and a channel dim, got ", shapeText(op.getX()));
+  types.push_back(op.getX().getType());
+  types.push_back(op.getRunningMean().getType());
+  types.push_back(op.getRunningVariance().getType());
+  auto statistics = withElementType(op.getRunningMean().getType(), computeType(ranked(op.getX()).getElementType()));
+  types.append(2, statistics);
+  return success();
+}
+
+/// logsumexp, norm and std: the type of a reduction.
+template <typename Adaptor>
+static LogicalResult inferReduction(std::optional<Location> loc, StringRef name, Adaptor op, SmallVectorImpl<Type> &types) {
+  auto dims = dimsOf(op.getX().getType());
+  if (!isa<FloatType>(ranked(op.getX()).getElementType()))
+    return emitOptionalError(loc, name, ": needs floating-point elements, got ", ranked(op.getX()).getElementType());
+  int64_t previous = -1;
+  for (int64_t axis : op.getAxes()) {
+    if (failed(normalizedAxis(loc, name, axis, dims.size())))
+      return failure();
+    if (axis <= previous)
+      return emitOptionalError(loc, name, ": axes must ascend without repeats");
+    previous = axis;
+  }
+  types.push_back(withDims(op.getX().getType(), reducedDims(dims, op.getAxes(), op.getKeep())));
+  return success();
+}
+GRAPHC_INFER(LogSumExpOp) { return inferReduction(loc, "logsumexp", Adaptor(operands, attrs, properties, regions), types); }
+GRAPHC_INFER(NormOp) { return inferReduction(loc, "norm", Adaptor(operands, attrs, properties, regions), types); }
+GRAPHC_INFER(StdOp) { return inferReduction(loc, "std", Adaptor(operands, attrs, properties, regions), types); }
+
+/// Losses over classes: one value, or with reduction none one for each label.
+static LogicalResult inferLoss(std::optional<Location> loc, StringRef name, Value scores, Value labels, Value weight,
+                               StringRef reduction, SmallVectorImpl<Type> &types) {
+  auto dims = dimsOf(scores.getType()), places = dimsOf(labels.getType());
+  Type element = ranked(scores).getElementType();
+  if (!isa<FloatType>(element) || !ranked(labels).getElementType().isSignlessInteger() ||
+      ranked(labels).getElementType().isInteger(1))
+    return emitOptionalError(loc, name, ": needs floating-point scores and integer labels, got ", element, " and ",
+                             ranked(labels).getElementType());
+  bool fits = dims.size() >= 2 && places.size() == dims.size() - 1;
+  for (size_t d = 0; fits && d < places.size(); ++d) {
+    auto a = constantSize(dims[d ? d + 1 : 0]), b = constantSize(places[d]);
+    fits &= !a || !b || a == b;
+  }
+  if (!fits)
+    return emitOptionalError(loc, name, ": scores ", toString(dims), " need labels of the same sizes without dim 1, got ",
+                             toString(places));
+  if (weight) {
+    auto classes = constantSize(dims[1]), given = constantSize(dimsOf(weight.getType())[0]);
+    if (rankOf(weight) != 1 || (classes && given && classes != given))
+      return emitOptionalError(loc, name, ": weight has shape ", shapeText(weight), ", but there are ", toString(dims[1]),
+                               " classes");
+  }
+  types.push_back(reduction == "none" ? withElementType(labels.getType(), element) : RankedTensorType::get({}, element));
+  return success();
+}
+GRAPHC_INFER(CrossEntropyOp) {
+  Adaptor op(operands, attrs, properties, regions);
+  return inferLoss(loc, "cross_entropy", op.getLogits(), op.getLabels(), op.getWeight(), op.getReduction(), types);
+}
+GRAPHC_INFER(NllLossOp) {
+  Adaptor op(operands, attrs, properties, regions);
+  return inferLoss(loc, "nll_loss", op.getLogProbabilities(), op.getLabels(), op.getWeight(), op.getReduction(), types);
+}
+
+GRAPHC_INFER(EmbeddingOp) {
+  Adaptor op(operands, attrs, properties, regions);
+  if (rankOf(op.getWeight()) != 2)
+    return emitOptionalError(loc, "embedding: weight must be [rows, columns], got ", shapeText(op.getWeight()));
+  auto dims = dimsOf(op.getIndices().getType());
+  dims.push_back(dimsOf(op.getWeight().getType())[1]);
+  types.push_back(withDims(op.getWeight().getType(), dims));
+  return success();
+}
+
 //===-- verifiers of ops whose result type carries the sizes --------------------------------------------------------===//
 LogicalResult CastOp::verify() {
   if (dimsOf(getX().getType()) != dimsOf(getType()))
@@ -283,6 +361,47 @@ AffineExpr ConvTransposeOp::depth() {
   w[1] = w[0].floorDiv(getGroups());
   return product(ArrayRef(w).drop_front(), getContext());
 }
+
+LogicalResult ConvWeightGradOp::verify() {
+  auto x = dimsOf(getX().getType()), g = dimsOf(getGrad().getType()), r = dimsOf(getType());
+  size_t spatial = x.size() - 2;
+  if (x.size() < 3 || g.size() != x.size() || r.size() != x.size() || getStrides().size() != spatial ||
+      getDilations().size() != spatial || getPadsLow().size() != spatial || getPadsHigh().size() != spatial)
+    return emitOpError() << "ranks do not fit: input " << toString(x) << ", gradient " << toString(g) << ", weight "
+                         << toString(r) << ", " << getStrides().size() << " strides";
+  auto channels = [&](ArrayRef<AffineExpr> dims) { return constantSize(getChannelsLast() ? dims.back() : dims[1]); };
+  auto in = channels(x), out = channels(g), rows = constantSize(r[0]), columns = constantSize(r[1]);
+  int64_t groups = getGroups();
+  if (groups < 1 || (in && columns && *in != *columns * groups) || (out && rows && *out != *rows))
+    return emitOpError() << "input " << toString(x) << " and gradient " << toString(g) << " with " << groups
+                         << " groups do not give a weight " << toString(r);
+  return success();
+}
+AffineExpr ConvWeightGradOp::depth() {
+  auto dims = dimsOf(getGrad().getType());
+  dims.erase(dims.begin() + (getChannelsLast() ? dims.size() - 1 : 1));
+  return product(dims, getContext());
+}
+
+LogicalResult RandomOp::verify() {
+  Type element = getResult().getType().getElementType();
+  if (!llvm::is_contained({"bits", "uniform", "normal"}, getKind()))
+    return emitOpError() << "kind is \"" << getKind() << "\"; bits, uniform and normal exist";
+  if (isa<FloatType>(element) == (getKind() == "bits"))
+    return emitOpError() << "of kind " << getKind() << " cannot give " << element;
+  for (Value v : getOperands())
+    if (rankOf(v) != 0 || !ranked(v).getElementType().isInteger(64))
+      return emitOpError() << "needs a key and an offset of type tensor<i64>, got " << v.getType();
+  return success();
+}
+
+static LogicalResult verifyLoss(Operation *op, StringRef reduction) {
+  if (!llvm::is_contained({"none", "sum", "mean"}, reduction))
+    return op->emitOpError() << "reduction is \"" << reduction << "\"; none, sum and mean exist";
+  return success();
+}
+LogicalResult CrossEntropyOp::verify() { return verifyLoss(*this, getReduction()); }
+LogicalResult NllLossOp::verify() { return verifyLoss(*this, getReduction()); }
 
 LogicalResult GroupOp::verify() {
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());

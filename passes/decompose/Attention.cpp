@@ -1,6 +1,6 @@
 // Attention. Scores and probabilities stay in the computation type: rounding them to f16 between the two products is
 // what makes spelled-out attention lose accuracy.
-#include "passes/decompose/TensorExpr.h"
+#include "ir/graph/TensorExpr.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Normalisations. The variance is the mean of squared deviations (two passes over the data): the one-pass form
 // E[x²] - E[x]² loses every digit when the mean is large.
-#include "passes/decompose/TensorExpr.h"
+#include "ir/graph/TensorExpr.h"
 
 using namespace mlir;
 

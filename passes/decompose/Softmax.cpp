@@ -1,6 +1,6 @@
 // softmax and log_softmax. The maximum is subtracted first, so nothing overflows; a row of nothing but -inf gives NaN,
 // as 0 / 0 should.
-#include "passes/decompose/TensorExpr.h"
+#include "ir/graph/TensorExpr.h"
 
 using namespace mlir;
 

@@ -4,6 +4,8 @@
 //   "inplace I"  the memory of operand I, which dies here
 //   "prepared"   computed once when the model is loaded
 //   "output K"   the K-th output of the call
+// A result tied to an argument (`graph.updates`) is an output that the caller may bind to that argument's memory; where
+// computing it there would overwrite what is still read, it is computed elsewhere and copied at the end.
 // Views have no place: they are their operand's memory. Offsets in the arena are computed by the runtime, from the same live
 // ranges, because they depend on the sizes of a call.
 #include "passes/plan/PlaceBuffers.h"
@@ -81,6 +83,9 @@ struct PlaceBuffers : PassWrapper<PlaceBuffers, OperationPass<func::FuncOp>> {
       auto list = llvm::to_vector(places.getValue());
       if (list[result.getResultNumber()] != b.getStringAttr("temp"))
         continue;
+      auto tied = getOperation().getResultAttrOfType<IntegerAttr>(returned.getOperandNumber(), kUpdates);
+      if (tied && !mayOverwrite(result, getOperation().getArgument(tied.getInt()), position))
+        continue;
       list[result.getResultNumber()] = b.getStringAttr("output " + std::to_string(returned.getOperandNumber()));
       result.getOwner()->setAttr("place", b.getArrayAttr(list));
     }
@@ -106,6 +111,24 @@ struct PlaceBuffers : PassWrapper<PlaceBuffers, OperationPass<func::FuncOp>> {
       }
     // Read once by this command: a second operand on the same value would see the overwritten elements at the same index only,
     // which is what in-place allows.
+    return true;
+  }
+  /// A tied output may be bound to its argument's own memory: whoever reads the argument did so before `result` is written,
+  /// or is the command that writes it, element by element in place.
+  static bool mayOverwrite(OpResult result, Value argument, const llvm::DenseMap<Operation *, unsigned> &position) {
+    Operation *writer = result.getOwner();
+    SmallVector<Value> aliases = {argument};
+    for (unsigned i = 0; i < aliases.size(); ++i)
+      for (OpOperand &use : aliases[i].getUses()) {
+        Operation *user = use.getOwner();
+        auto dispatch = dyn_cast<plan::DispatchOp>(user);
+        bool inPlace = user == writer && dispatch && dispatch.getInplace() && aliases[i] == argument &&
+                       (*dispatch.getInplace())[result.getResultNumber()] == use.getOperandNumber();
+        if (!inPlace && position.lookup(user) >= position.lookup(writer))
+          return false;
+        if (auto view = dyn_cast<plan::ViewOp>(user))
+          aliases.push_back(view.getResult());
+      }
     return true;
   }
   static bool startsAtRoot(Value v) {

@@ -6,7 +6,7 @@
 //     %c = graph.conv %x, %w              %f = graph.mul %scale, (rsqrt(%var + eps))
 //     %a = graph.add %c, %b         →     %c = graph.conv %x, (%w * %f)
 //     %y = graph.batch_norm %a, …         %y = graph.add %c, ((%b - %mean) * %f + %bias)
-#include "passes/decompose/TensorExpr.h"
+#include "ir/graph/TensorExpr.h"
 #include "passes/simplify/Simplify.h"
 #include "passes/simplify/Weights.h"
 #include "mlir/IR/Remarks.h"

@@ -8,7 +8,7 @@
 //     %a = graph.add %c, %b             →     %r = graph.relu (%c + cast %b)
 //     %r = graph.relu %a                      %d = graph.conv %r, (cast %v) : f32
 //     %d = graph.conv %r, %v                  %y = graph.cast %d : f16
-#include "passes/decompose/TensorExpr.h"
+#include "ir/graph/TensorExpr.h"
 #include "passes/simplify/Simplify.h"
 #include "passes/simplify/Weights.h"
 

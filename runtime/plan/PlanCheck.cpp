@@ -87,6 +87,9 @@ public:
     GRAPHC_RETURN_IF_ERROR(checkBuffers());
     GRAPHC_RETURN_IF_ERROR(checkParams(plan.inputs, BufferKind::Input, "input"));
     GRAPHC_RETURN_IF_ERROR(checkParams(plan.outputs, BufferKind::Output, "output"));
+    for (const auto &output : plan.outputs)
+      if (output->updates < -1 || output->updates >= static_cast<int>(plan.inputs.size()))
+        return invalid("output '", output->name, "' updates input ", output->updates, " of ", plan.inputs.size());
     GRAPHC_RETURN_IF_ERROR(checkSymbols());
     for (const auto &kernel : plan.kernels)
       if (!kernel || !optionalExpr(kernel->scratch))

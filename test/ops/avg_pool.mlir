@@ -49,3 +49,12 @@ func.func @main(%x: tensor<1x4x4x2xf32> {graph.name = "x"}) -> (tensor<1x2x2x2xf
   %0 = graph.avg_pool %x {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>, channels_last} : (tensor<1x4x4x2xf32>) -> tensor<1x2x2x2xf32>
   return %0 : tensor<1x2x2x2xf32>
 }
+
+// -----
+// case: sums instead of averages
+// in: 1x1x3xf32=[[[1 2 4]]]
+// out: 1x1x3xf32=[[[3 7 6]]]
+func.func @main(%x: tensor<1x1x3xf32> {graph.name = "x"}) -> (tensor<1x1x3xf32> {graph.name = "r0"}) {
+  %0 = graph.avg_pool %x {window = array<i64: 3>, strides = array<i64: 1>, dilations = array<i64: 1>, pads_low = array<i64: 1>, pads_high = array<i64: 1>, sum} : (tensor<1x1x3xf32>) -> tensor<1x1x3xf32>
+  return %0 : tensor<1x1x3xf32>
+}

@@ -8,6 +8,7 @@
 #include "ir/plan/Plan.h"
 #include "passes/autocast/Autocast.h"
 #include "passes/decompose/Decompose.h"
+#include "passes/differentiate/Differentiate.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
@@ -43,11 +44,13 @@ void registerPasses() {
   mlir::registerPass([] { return createRaisePass(); });
   mlir::registerPass([] { return createAutocastPass(); });
   mlir::registerPass([] { return createDecomposePass(); });
+  registerDifferentiatePass();
   registerSimplifyPasses();
   registerLayoutPasses();
   mlir::registerPass([] { return createSelectPass(); });
   mlir::registerPass([] { return createFusePass(); });
   mlir::registerPass([] { return createKernelsPass(); });
+  mlir::registerPass([] { return createTiedResultsPass(); });
   mlir::registerPass([] { return createPlaceBuffersPass(); });
   mlir::registerPass([] { return createProbeGroupsPass(); });
 }
