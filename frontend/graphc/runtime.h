@@ -9,6 +9,7 @@
 // Everything here throws graphc::Error. A Model may be used by any number of threads at once.
 #pragma once
 
+#include "frontend/graphc/error.h"
 #include "runtime/base/HostTensor.h"
 
 #include <atomic>
@@ -17,7 +18,6 @@
 #include <future>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,18 +26,6 @@ namespace graphc {
 
 class Executable;
 class ThreadPool;
-
-/// What went wrong, with a stable code ("GC2004") that never changes its meaning.
-class Error : public std::runtime_error {
-public:
-  explicit Error(const Status &status) : std::runtime_error(status.str()), code_(status.code()), message_(status.message()) {}
-  Code code() const { return code_; }
-  const std::string &message() const { return message_; }
-
-private:
-  Code code_;
-  std::string message_;
-};
 
 /// Set from any thread; the call stops before its next command and throws Code::Cancelled.
 class CancelToken {

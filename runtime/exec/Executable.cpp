@@ -148,6 +148,7 @@ bool Executable::readsConstant(int buffer) const {
   }
   return false;
 }
+GraphcKernelFn Executable::kernel(int index) const { return program_->options.kernels[index]; }
 
 std::vector<PackedWeight> Executable::packedWeights() const {
   // Constants are told apart by their address; an alias of offset 0 shares it with its root, either will do.

@@ -167,6 +167,8 @@ public:
   std::span<const std::byte> constant(int buffer) const;
   /// Whether a call may read the constant where the plan put it, and not only its packed form.
   bool readsConstant(int buffer) const;
+  /// Entry of Plan.kernels[index].
+  GraphcKernelFn kernel(int index) const;
   /// Everything packed so far, by the buffer it came from.
   std::vector<PackedWeight> packedWeights() const;
 

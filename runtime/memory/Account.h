@@ -17,6 +17,9 @@ public:
   }
   void remove(int64_t bytes) { current_.fetch_sub(bytes, std::memory_order_relaxed); }
 
+  /// The peak starts anew from what is held now.
+  void resetPeak() { peak_.store(current_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+
   int64_t currentBytes() const { return current_.load(std::memory_order_relaxed); }
   int64_t peakBytes() const { return peak_.load(std::memory_order_relaxed); }
 

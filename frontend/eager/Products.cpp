@@ -1,0 +1,267 @@
+// Matrix products and what is made of them.
+#include "frontend/eager/State.h"
+#include "frontend/eager/Views.h"
+#include "frontend/graphc/factories.h"
+#include "frontend/graphc/ops.h"
+
+#include <algorithm>
+#include <map>
+
+namespace graphc {
+
+using namespace eager;
+
+namespace {
+
+/// A matrix that lies transposed in memory is handed over as it lies.
+Tensor matrixOperand(const Tensor &x, bool &transposed) {
+  transposed = false;
+  if (x.dim() < 2 || x.impl()->dense)
+    return x;
+  Tensor flipped = x.transpose(-2, -1);
+  if (!flipped.impl()->dense)
+    return x;
+  transposed = true;
+  return flipped;
+}
+
+DType productType(const char *op, const Tensor &a, const Tensor &b) {
+  checkDevices(op, {&a, &b});
+  if (a.dtype() != b.dtype())
+    failWith(Code::TypeMismatch, op, ": ", nameOf(a), " and ", nameOf(b), " must have one dtype; convert one with to()");
+  return a.dtype();
+}
+
+Tensor product(const char *op, const Tensor &a, const Tensor &b) {
+  DType dtype = productType(op, a, b);
+  if (a.size(-1) != b.size(-2))
+    failWith(Code::ShapeMismatch, op, ": ", nameOf(a), " and ", nameOf(b), " do not fit: the last size of the first, ", a.size(-1),
+             ", must be the last but one of the second, ", b.size(-2));
+  bool flipA, flipB;
+  Tensor x = matrixOperand(a, flipA), y = matrixOperand(b, flipB);
+  Call call(op);
+  call.attribute(flipA).attribute(flipB).input(x, dtype).input(y, dtype);
+  return call.run([&](GraphBuilder &g) {
+    std::string flags = std::string(flipA ? "transpose_lhs" : "") + (flipA && flipB ? ", " : "") + (flipB ? "transpose_rhs" : "");
+    g.result(g.op("matmul", {g.input(0), g.input(1)}, flags));
+  });
+}
+
+} // namespace
+
+Tensor matmul(const Tensor &a, const Tensor &b) {
+  productType("matmul", a, b);
+  if (a.dim() == 0 || b.dim() == 0)
+    failWith(Code::ShapeMismatch, "matmul: ", nameOf(a), " and ", nameOf(b), ": both need at least one dim; mul() multiplies by a number");
+  if (a.dim() == 1 && b.dim() == 1)
+    return dot(a, b);
+  if (a.dim() == 1)
+    return product("matmul", a.unsqueeze(0), b).squeeze(-2);
+  if (b.dim() == 1)
+    return product("matmul", a, b.unsqueeze(1)).squeeze(-1);
+  // A batch of rows times one matrix is one product.
+  if (a.dim() > 2 && b.dim() == 2 && a.impl()->dense && a.size(-1) == b.size(0)) {
+    std::vector<int64_t> sizes(a.sizes().begin(), a.sizes().end() - 1);
+    sizes.push_back(b.size(1));
+    int64_t rows = 1;
+    for (int64_t d = 0; d + 1 < a.dim(); ++d)
+      rows *= a.size(d);
+    return product("matmul", a.reshape({rows, a.size(-1)}), b).reshape(sizes);
+  }
+  for (int64_t d = 3; d <= std::min(a.dim(), b.dim()); ++d)
+    if (a.size(-d) != b.size(-d) && a.size(-d) != 1 && b.size(-d) != 1)
+      failWith(Code::ShapeMismatch, "matmul: the batch sizes of ", nameOf(a), " and ", nameOf(b), " do not broadcast: ", a.size(-d), " and ", b.size(-d));
+  return product("matmul", a, b);
+}
+
+static void needRank(const char *op, const Tensor &a, int64_t rank) {
+  if (!a.defined() || a.dim() != rank)
+    failWith(Code::ShapeMismatch, op, ": ", a.defined() ? nameOf(a) : "an undefined tensor", " does not have rank ", rank);
+}
+Tensor mm(const Tensor &a, const Tensor &b) {
+  needRank("mm", a, 2);
+  needRank("mm", b, 2);
+  return product("mm", a, b);
+}
+Tensor bmm(const Tensor &a, const Tensor &b) {
+  needRank("bmm", a, 3);
+  needRank("bmm", b, 3);
+  if (a.size(0) != b.size(0))
+    failWith(Code::ShapeMismatch, "bmm: ", nameOf(a), " and ", nameOf(b), " have batches of ", a.size(0), " and ", b.size(0));
+  return product("bmm", a, b);
+}
+Tensor mv(const Tensor &a, const Tensor &b) {
+  needRank("mv", a, 2);
+  needRank("mv", b, 1);
+  return matmul(a, b);
+}
+Tensor dot(const Tensor &a, const Tensor &b) {
+  needRank("dot", a, 1);
+  needRank("dot", b, 1);
+  DType dtype = productType("dot", a, b);
+  if (a.size(0) != b.size(0))
+    failWith(Code::ShapeMismatch, "dot: ", nameOf(a), " and ", nameOf(b), " have different lengths");
+  Call call("dot");
+  call.input(a, dtype).input(b, dtype);
+  return call.run([&](GraphBuilder &g) {
+    g.result(g.op("reduce", {g.mul(g.input(0), g.input(1))}, "kind = \"sum\", axes = array<i64: 0>"));
+  });
+}
+Tensor outer(const Tensor &a, const Tensor &b) {
+  needRank("outer", a, 1);
+  needRank("outer", b, 1);
+  return mul(a.unsqueeze(1), b.unsqueeze(0));
+}
+Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b, Scalar beta, Scalar alpha) {
+  Tensor result = mm(a, b);
+  if (alpha.toDouble() != 1)
+    result = mul(result, alpha);
+  return add(result, bias, beta);
+}
+
+Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias) {
+  DType dtype = productType("linear", x, weight);
+  needRank("linear", weight, 2);
+  if (x.dim() == 0 || x.size(-1) != weight.size(1))
+    failWith(Code::ShapeMismatch, "linear: the input ", nameOf(x), " does not fit the weight ", nameOf(weight), ": its last size must be ", weight.size(1));
+  if (bias.defined() && (bias.dim() != 1 || bias.size(0) != weight.size(0)))
+    failWith(Code::ShapeMismatch, "linear: the bias ", nameOf(bias), " does not fit the weight ", nameOf(weight), ": it must have ", weight.size(0), " elements");
+  std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);
+  sizes.push_back(weight.size(0));
+  Tensor rows = x.dim() == 2 ? x : x.reshape({-1, x.size(-1)});
+  bool flip;
+  rows = matrixOperand(rows, flip);
+  Call call("linear");
+  call.attribute(flip).input(rows, dtype).input(weight, dtype).fixed();
+  if (bias.defined())
+    call.input(bias, productType("linear", x, bias)).fixed();
+  Tensor result = call.run([&](GraphBuilder &g) {
+    auto y = g.op("matmul", {g.input(0), g.input(1)}, flip ? "transpose_lhs, transpose_rhs" : "transpose_rhs");
+    g.result(bias.defined() ? g.add(y, g.input(2)) : y);
+  });
+  return x.dim() == 2 ? result : result.reshape(sizes);
+}
+
+//===-- einsum ----------------------------------------------------------------------------------------------------===//
+namespace {
+
+struct Labelled {
+  Tensor tensor;
+  std::string labels;
+};
+
+/// Sums away labels that `keep` does not have.
+Labelled reduceTo(Labelled x, const std::string &keep) {
+  std::vector<int64_t> axes;
+  std::string rest;
+  for (size_t d = 0; d < x.labels.size(); ++d)
+    if (keep.find(x.labels[d]) == std::string::npos)
+      axes.push_back(static_cast<int64_t>(d));
+    else
+      rest += x.labels[d];
+  if (axes.empty())
+    return x;
+  return {x.tensor.sum(axes), rest};
+}
+
+Tensor ordered(const Labelled &x, const std::string &labels) {
+  std::vector<int64_t> dims;
+  for (char label : labels)
+    dims.push_back(static_cast<int64_t>(x.labels.find(label)));
+  return x.labels == labels ? x.tensor : x.tensor.permute(dims);
+}
+
+/// Two operands to one; labels in neither `keep` are summed.
+Labelled contract(Labelled a, Labelled b, const std::string &keep, const std::map<char, int64_t> &size) {
+  a = reduceTo(a, keep + b.labels);
+  b = reduceTo(b, keep + a.labels);
+  std::string batch, summed, onlyA, onlyB;
+  for (char label : a.labels) {
+    bool shared = b.labels.find(label) != std::string::npos;
+    (shared ? keep.find(label) != std::string::npos ? batch : summed : onlyA) += label;
+  }
+  for (char label : b.labels)
+    if (a.labels.find(label) == std::string::npos)
+      onlyB += label;
+  auto count = [&](const std::string &labels) {
+    int64_t n = 1;
+    for (char label : labels)
+      n *= size.at(label);
+    return n;
+  };
+  Tensor x = ordered(a, batch + onlyA + summed).reshape({count(batch), count(onlyA), count(summed)});
+  Tensor y = ordered(b, batch + summed + onlyB).reshape({count(batch), count(summed), count(onlyB)});
+  std::vector<int64_t> sizes;
+  for (char label : batch + onlyA + onlyB)
+    sizes.push_back(size.at(label));
+  return {bmm(x, y).reshape(sizes), batch + onlyA + onlyB};
+}
+
+} // namespace
+
+Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands) {
+  std::string text = equation;
+  std::erase(text, ' ');
+  size_t arrow = text.find("->");
+  std::string left = text.substr(0, arrow), result;
+  if (text.find('.') != std::string::npos)
+    failWith(codes::InvalidArgument, "einsum: \"", equation, "\": ... is not supported; name the dims");
+  std::vector<Labelled> terms;
+  std::map<char, int64_t> size, seen;
+  size_t start = 0;
+  for (const Tensor &operand : operands) {
+    size_t end = std::min(left.find(',', start), left.size());
+    std::string labels = start <= left.size() ? left.substr(start, end - start) : "";
+    start = end + 1;
+    if (static_cast<int64_t>(labels.size()) != operand.dim())
+      failWith(Code::ShapeMismatch, "einsum: \"", labels, "\" of \"", equation, "\" does not name the ", operand.dim(), " dims of ", nameOf(operand));
+    Labelled term{operand, ""};
+    for (size_t d = 0; d < labels.size(); ++d) {
+      char label = labels[d];
+      if (!std::isalpha(static_cast<unsigned char>(label)))
+        failWith(codes::InvalidArgument, "einsum: \"", label, "\" in \"", equation, "\" is no letter");
+      int64_t n = operand.size(static_cast<int64_t>(d));
+      auto [it, first] = size.try_emplace(label, n);
+      if (!first && it->second != n)
+        failWith(Code::ShapeMismatch, "einsum: \"", label, "\" of \"", equation, "\" has sizes ", it->second, " and ", n);
+      ++seen[label];
+      if (size_t before = term.labels.find(label); before != std::string::npos) {
+        // A label twice in one operand is its diagonal, which comes last.
+        term.tensor = term.tensor.diagonal(0, static_cast<int64_t>(before), static_cast<int64_t>(term.labels.size()));
+        term.labels.erase(before, 1);
+        // Dims behind the second place follow in their order; the diagonal goes behind all: put it back to this place.
+        term.tensor = term.tensor.movedim(-1, static_cast<int64_t>(term.labels.size()));
+      }
+      term.labels += label;
+    }
+    terms.push_back(std::move(term));
+  }
+  if (start <= left.size() && !operands.empty())
+    failWith(codes::InvalidArgument, "einsum: \"", equation, "\" names more operands than the ", operands.size(), " given");
+  if (operands.empty())
+    failWith(codes::InvalidArgument, "einsum: no operands");
+  if (arrow != std::string::npos) {
+    result = text.substr(arrow + 2);
+  } else {
+    for (auto [label, times] : seen)
+      if (times == 1)
+        result += label;
+  }
+  for (size_t i = 0; i < result.size(); ++i)
+    if (!size.count(result[i]) || result.find(result[i]) != i)
+      failWith(codes::InvalidArgument, "einsum: \"", result[i], "\" of the result in \"", equation, "\" is unknown or given twice");
+  Labelled sum = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    std::string keep = result;
+    for (size_t k = i + 1; k < terms.size(); ++k)
+      keep += terms[k].labels;
+    sum = contract(sum, terms[i], keep, size);
+  }
+  return ordered(reduceTo(sum, result), result);
+}
+
+Tensor Tensor::matmul(const Tensor &other) const { return graphc::matmul(*this, other); }
+Tensor Tensor::mm(const Tensor &other) const { return graphc::mm(*this, other); }
+Tensor Tensor::bmm(const Tensor &other) const { return graphc::bmm(*this, other); }
+
+} // namespace graphc

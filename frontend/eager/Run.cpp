@@ -1,0 +1,230 @@
+// Functions to results: one kernel is started here, anything more walks the plan.
+#include "frontend/eager/State.h"
+#include "runtime/exec/Context.h"
+
+#include <algorithm>
+
+namespace graphc::eager {
+
+Function::~Function() {
+  delete form_.load();
+  for (Gradient *gradient = gradients_.load(); gradient;)
+    delete std::exchange(gradient, gradient->next);
+}
+
+const Form &Function::form() {
+  if (Form *form = form_.load(std::memory_order_acquire))
+    return *form;
+  std::lock_guard lock(mutex_);
+  if (Form *form = form_.load(std::memory_order_acquire))
+    return *form;
+  auto executable = Services::get().compiler().compile(program);
+  if (!executable.ok())
+    failWith(executable.status().code(), name, ": ", executable.status().message());
+  ++ThreadContext::current().state().statistics.compiled;
+  auto form = std::make_unique<Form>();
+  form->executable = *executable;
+  int symbolInput = program.symbols ? 0 : -1;
+  form->shapes = resultShapes(**executable, symbolInput);
+  form->direct = directCall(**executable, symbolInput, form->shapes.tape);
+  form_.store(form.get(), std::memory_order_release);
+  return *form.release();
+}
+
+const Gradient &Function::gradient(uint64_t needs, uint64_t given) {
+  for (Gradient *gradient = gradients_.load(std::memory_order_acquire); gradient; gradient = gradient->next)
+    if (gradient->needs == needs && gradient->given == given)
+      return *gradient;
+  std::lock_guard lock(mutex_);
+  for (Gradient *gradient = gradients_.load(std::memory_order_acquire); gradient; gradient = gradient->next)
+    if (gradient->needs == needs && gradient->given == given)
+      return *gradient;
+  std::vector<bool> needed(program.arguments.size()), present(program.results.size());
+  for (size_t i = 0; i < needed.size(); ++i)
+    needed[i] = needs >> i & 1;
+  for (size_t i = 0; i < present.size(); ++i)
+    present[i] = given >> i & 1;
+  auto info = Services::get().compiler().gradient(program, needed, present);
+  if (!info.ok())
+    failWith(info.status().code(), name, ": ", info.status().message());
+  auto gradient = std::make_unique<Gradient>();
+  gradient->needs = needs;
+  gradient->given = given;
+  gradient->info = *std::move(info);
+  gradient->function = std::make_shared<Function>(name + "Backward", gradient->info.program);
+  gradient->next = gradients_.load();
+  gradients_.store(gradient.get(), std::memory_order_release);
+  return *gradient.release();
+}
+
+namespace {
+
+/// The operand in dense memory of its own; the statistics show it.
+void makeDense(Operand &operand) {
+  TensorRef dense = detail::newTensor(operand.tensor->dtype, {operand.dims, static_cast<size_t>(operand.rank)});
+  if (!dense)
+    failWith(Code::OutOfMemory, "no memory for a dense copy of ", nameOf(*operand.tensor));
+  auto view = detail::newView(operand.tensor->storage, operand.tensor->dtype, {operand.dims, static_cast<size_t>(operand.rank)},
+                              {operand.strides, static_cast<size_t>(operand.rank)}, operand.tensor->offset);
+  detail::copyDense(*view, dense->data());
+  OpStatistics &statistics = ThreadContext::current().state().statistics;
+  ++statistics.denseCopies;
+  statistics.denseCopyBytes += dense->denseBytes();
+  operand.tensor = std::move(dense);
+  detail::denseStrides({operand.dims, static_cast<size_t>(operand.rank)}, operand.strides);
+  operand.dense = true;
+}
+
+struct DirectJob {
+  const DirectCall *call;
+  void *const *buffers;
+  const int64_t *scalars;
+  int64_t range;
+  int chunks;
+  std::atomic<int> failed{-1};
+  GraphcErrorCell cell;
+};
+
+/// Work below this is not worth sharing out (LoadOptions::serialCutoffNs has the measurement).
+constexpr double kSerialCutoffNs = 12000;
+
+/// In the user's words; `what` is "index 7 is out of range [0, 2]".
+[[noreturn]] void outOfRange(const Function &function, std::string what) {
+  if (function.name == "crossEntropy" || function.name == "nllLoss")
+    what.replace(0, 5, "label");
+  failWith(Code::IndexOutOfRange, function.name, ": ", what);
+}
+
+void launch(const Function &function, const Form &form, const int64_t *values, void *const *inputs, std::span<TensorRef> results) {
+  const DirectCall &call = *form.direct;
+  int64_t range = call.range < 0 ? 1 : values[call.range];
+  if (range <= 0)
+    return;
+  void *buffers[kMaxInputs + 10];
+  int64_t scalars[2 * kMaxSymbols];
+  size_t count = 0;
+  for (const DirectCall::Buffer &buffer : call.buffers)
+    buffers[count++] = buffer.kind == DirectCall::Buffer::Input    ? inputs[buffer.index]
+                       : buffer.kind == DirectCall::Buffer::Output ? results[static_cast<size_t>(buffer.index)]->data()
+                                                                   : const_cast<void *>(buffer.constant);
+  for (size_t i = 0; i < call.scalars.size(); ++i)
+    scalars[i] = values[call.scalars[i]];
+  GraphcErrorCell cell{};
+  double cost = call.costNs * static_cast<double>(range) * (call.costScale < 0 ? 1.0 : static_cast<double>(values[call.costScale]));
+  const std::shared_ptr<ThreadPool> &pool = Services::get().pool();
+  if (call.serial || cost < kSerialCutoffNs || !pool || !pool->tryEnter()) {
+    GraphcKernelContext context{&cell, nullptr, 0};
+    call.kernel(buffers, scalars, &context, 0, range);
+  } else {
+    int64_t grains = (range + call.grain - 1) / call.grain;
+    DirectJob job{&call, buffers, scalars, range, static_cast<int>(std::min<int64_t>(grains, 4 * pool->concurrency()))};
+    pool->run(
+        job.chunks,
+        [](void *argument, int chunk, int) {
+          auto &job = *static_cast<DirectJob *>(argument);
+          int64_t grains = (job.range + job.call->grain - 1) / job.call->grain;
+          int64_t begin = grains * chunk / job.chunks * job.call->grain;
+          int64_t end = std::min(grains * (chunk + 1) / job.chunks * job.call->grain, job.range);
+          GraphcErrorCell cell{};
+          GraphcKernelContext context{&cell, nullptr, 0};
+          if (begin < end)
+            job.call->kernel(job.buffers, job.scalars, &context, begin, end);
+          int none = -1;
+          if (cell.flag && job.failed.compare_exchange_strong(none, chunk))
+            job.cell = cell;
+        },
+        &job);
+    pool->leave();
+    if (job.failed.load() >= 0)
+      cell = job.cell;
+  }
+  if (cell.flag) [[unlikely]] {
+    outOfRange(function, text("index ", cell.value, " is out of range [", cell.lower, ", ", cell.upper, "]"));
+  }
+}
+
+/// Through the plan, with a context kept for these sizes.
+void walk(const Function &function, const Form &form, const int64_t *values, std::span<Operand> operands, std::span<const int64_t> symbols,
+          std::span<TensorRef> results) {
+  symbols = symbols.first(static_cast<size_t>(function.program.symbols));
+  std::vector<HostTensor> inputs, outputs;
+  inputs.reserve(operands.size() + 1);
+  if (!symbols.empty()) {
+    std::vector<int64_t> sizes = {0};
+    sizes.insert(sizes.end(), symbols.begin(), symbols.end());
+    static const int64_t nothing[8] = {};
+    inputs.push_back(HostTensor::borrow(DType::Bool, std::move(sizes), static_cast<const void *>(nothing)));
+  }
+  for (Operand &operand : operands)
+    inputs.push_back(HostTensor::borrow(operand.tensor->dtype, std::vector<int64_t>(operand.dims, operand.dims + operand.rank),
+                                        static_cast<void *>(operand.tensor->data())));
+  for (size_t r = 0; r < results.size(); ++r) {
+    std::vector<int64_t> sizes;
+    for (int dim : form.shapes.dims[r])
+      sizes.push_back(values[dim]);
+    outputs.push_back(HostTensor::borrow(results[r]->dtype, std::move(sizes), static_cast<void *>(results[r]->data())));
+  }
+  struct {
+    const Executable *executable;
+    int64_t symbols[kMaxSymbols];
+  } key{form.executable.get(), {}};
+  std::copy(symbols.begin(), symbols.end(), key.symbols);
+  std::string_view bytes(reinterpret_cast<const char *>(&key), sizeof key.executable + symbols.size_bytes());
+  auto &contexts = ThreadContext::current().state().contexts;
+  auto found = contexts.find(bytes);
+  if (found == contexts.end()) {
+    // Programs with ever new sizes must not keep an arena for each.
+    constexpr size_t kKept = 512;
+    if (contexts.size() >= kKept)
+      contexts.clear();
+    auto context = form.executable->newContext();
+    check(context.status());
+    found = contexts.emplace(std::string(bytes), *context).first;
+  }
+  Status status = form.executable->run(*found->second, inputs, outputs);
+  if (!status.ok()) {
+    size_t index = status.message().rfind("index ");
+    if (status.code() == Code::IndexOutOfRange && index != std::string::npos)
+      outOfRange(function, status.message().substr(index));
+    failWith(status.code(), function.name, ": ", status.message());
+  }
+}
+
+} // namespace
+
+void runFunction(Function &function, std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results,
+                 TensorImpl *into) {
+  for (Operand &operand : operands)
+    if (!operand.dense)
+      makeDense(operand);
+  const Form &form = function.form();
+  int64_t values[256];
+  if (form.shapes.tape.exprs.size() > 256 || !form.shapes.tape.evaluate(symbols, values))
+    failWith(Code::ShapeMismatch, function.name, ": the sizes overflow");
+  for (size_t r = 0; r < results.size(); ++r) {
+    int64_t sizes[kMaxRank];
+    const std::vector<int> &dims = form.shapes.dims[r];
+    if (dims.size() > kMaxRank)
+      failWith(Code::ShapeMismatch, function.name, ": the result has rank ", dims.size(), ", more than ", kMaxRank);
+    for (size_t d = 0; d < dims.size(); ++d)
+      sizes[d] = values[dims[d]];
+    if (r == 0 && into) {
+      results[0] = TensorRef(into);
+      continue;
+    }
+    results[r] = detail::newTensor(function.program.results[r].dtype, {sizes, dims.size()});
+    if (!results[r])
+      failWith(Code::OutOfMemory, function.name, ": no memory for a result of sizes [", joined(std::span(sizes, dims.size())), "]");
+  }
+  if (form.direct) {
+    void *inputs[kMaxInputs + 9];
+    size_t first = function.program.symbols ? 1 : 0; // the sizes' own argument
+    for (size_t i = 0; i < operands.size(); ++i)
+      inputs[first + i] = operands[i].tensor->data();
+    launch(function, form, values, inputs, results);
+    return;
+  }
+  walk(function, form, values, operands, symbols, results);
+}
+
+} // namespace graphc::eager

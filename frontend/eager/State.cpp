@@ -1,0 +1,98 @@
+#include "frontend/eager/State.h"
+
+#include "runtime/memory/HostAllocator.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace graphc {
+namespace eager {
+
+size_t KeyHash::operator()(std::string_view key) const { return XXH3_64bits(key.data(), key.size()); }
+
+namespace {
+/// The process's threads, unless the calling thread's context wants none but its own.
+class ContextPool final : public ThreadPool {
+public:
+  int concurrency() const override { return pool_.concurrency(); }
+  bool tryEnter() override { return ThreadContext::current().threads != 1 && pool_.tryEnter(); }
+  void leave() override { pool_.leave(); }
+  void run(int chunks, Work work, void *argument) override { pool_.run(chunks, work, argument); }
+
+private:
+  SpinPool pool_;
+};
+} // namespace
+
+Services::Services()
+    : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host", .cacheDir = "", .pool = pool_}) {}
+
+Services &Services::get() {
+  // Never destroyed: tensors of static objects may still run ops.
+  static auto *services = new Services;
+  return *services;
+}
+
+std::shared_ptr<Function> Services::find(std::string_view key) {
+  std::lock_guard lock(mutex_);
+  auto found = functions_.find(key);
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Function> Services::add(std::string_view key, std::shared_ptr<Function> function) {
+  std::lock_guard lock(mutex_);
+  return functions_.try_emplace(std::string(key), std::move(function)).first->second;
+}
+
+} // namespace eager
+
+namespace {
+thread_local ThreadContext *currentContext = nullptr;
+}
+
+ThreadContext::ThreadContext() : state_(std::make_unique<State>()) {}
+ThreadContext::~ThreadContext() = default;
+
+ThreadContext &ThreadContext::current() {
+  if (currentContext) [[likely]]
+    return *currentContext;
+  thread_local ThreadContext own;
+  currentContext = &own;
+  return own;
+}
+
+ThreadContext::Use::Use(ThreadContext &context) : before_(&current()) { currentContext = &context; }
+ThreadContext::Use::~Use() { currentContext = before_; }
+
+Generator &ThreadContext::generator() { return state_->generator; }
+const OpStatistics &ThreadContext::opStatistics() const { return state_->statistics; }
+void ThreadContext::resetOpStatistics() { state_->statistics = {}; }
+
+void setDefaultDtype(DType dtype) {
+  if (!isFloat(dtype))
+    throw Error(error(Code::TypeMismatch, "setDefaultDtype: ", dtype, " is no float; f32 or f64 would do"));
+  ThreadContext::current().defaultDtype = dtype;
+}
+DType defaultDtype() { return ThreadContext::current().defaultDtype; }
+void manualSeed(uint64_t seed) { generator().manualSeed(seed); }
+Generator &generator() { return ThreadContext::current().generator(); }
+void setOpCacheFolder(const std::string &folder) { eager::Services::get().compiler().setCacheDir(folder); }
+
+namespace memory {
+static void onlyCpu(Device device) {
+  if (!device.isCpu())
+    throw Error(error(Code::DeviceUnavailable, "device ", device.str(), " is not available to tensors in this build"));
+}
+Stats stats(Device device) {
+  onlyCpu(device);
+  HostMemoryStats host = hostMemoryStats();
+  return {host.allocated, host.peakAllocated, host.cached, host.allocations};
+}
+void resetPeak(Device device) {
+  onlyCpu(device);
+  resetHostMemoryPeak();
+}
+void emptyCache() { emptyHostCache(); }
+} // namespace memory
+
+} // namespace graphc

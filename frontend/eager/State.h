@@ -1,0 +1,55 @@
+// What a ThreadContext holds beside its public switches, and what all contexts of a process share.
+#pragma once
+
+#include "frontend/compile/OpCompiler.h"
+#include "frontend/eager/Dispatch.h"
+#include "frontend/graphc/context.h"
+
+#include <unordered_map>
+
+namespace graphc {
+
+class Context; // runtime/exec
+
+namespace eager {
+
+struct KeyHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view key) const;
+};
+struct KeyEqual {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a == b; }
+};
+template <typename T>
+using KeyMap = std::unordered_map<std::string, T, KeyHash, KeyEqual>;
+
+/// Compiler, threads and functions: one of each per process, made when first needed.
+class Services {
+public:
+  static Services &get();
+  OpCompiler &compiler() { return compiler_; }
+  const std::shared_ptr<ThreadPool> &pool() { return pool_; }
+  /// The function stored under `key`, or null; `add` keeps the first of two that raced.
+  std::shared_ptr<Function> find(std::string_view key);
+  std::shared_ptr<Function> add(std::string_view key, std::shared_ptr<Function> function);
+
+private:
+  Services();
+  std::shared_ptr<ThreadPool> pool_;
+  OpCompiler compiler_;
+  std::mutex mutex_;
+  KeyMap<std::shared_ptr<Function>> functions_;
+};
+
+} // namespace eager
+
+struct ThreadContext::State {
+  eager::KeyMap<std::shared_ptr<eager::Function>> functions;
+  /// A context per executable and sizes, so that alternating sizes are not resolved anew.
+  eager::KeyMap<std::shared_ptr<Context>> contexts;
+  OpStatistics statistics;
+  Generator generator;
+};
+
+} // namespace graphc

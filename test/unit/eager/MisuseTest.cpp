@@ -1,0 +1,114 @@
+// Each misuse has one message, exactly.
+#include "test/unit/eager/Expect.h"
+
+using namespace graphc;
+using namespace graphc::test;
+
+TEST(Misuse, span) {
+  Tensor w = zeros({2}, {.requiresGrad = true});
+  w.setName("w");
+  EXPECT_EQ(messageOf([&] { w.span<float>(); }, codes::TensorAccess), "span: \"w\" f32[2] requires grad; call detach() first");
+  EXPECT_EQ(messageOf([&] { zeros({2}).span<double>(); }, Code::TypeMismatch), "span: f32[2] holds f32, not f64; convert it with to()");
+  EXPECT_EQ(messageOf([&] { zeros({2, 3}).t().span<float>(); }, codes::TensorAccess),
+            "span: f32[3, 2] is a view with strides [1, 3]; call contiguous() first");
+  EXPECT_EQ(messageOf([&] { zeros({2}).item<float>(); }, codes::TensorAccess), "item: f32[2] has 2 elements, not one");
+}
+
+TEST(Misuse, devices) {
+  EXPECT_EQ(messageOf([] { zeros({2}, {.device = "cuda:0"}); }, Code::DeviceUnavailable),
+            "full: device cuda:0 is not available to tensors in this build; \"cpu\" is");
+}
+
+TEST(Misuse, shapes) {
+  EXPECT_EQ(messageOf([] { zeros({2, 3}) + zeros({4}); }, Code::ShapeMismatch), "add: f32[2, 3] and f32[4] do not broadcast: dim 1 has sizes 3 and 4");
+  EXPECT_EQ(messageOf([] { matmul(zeros({2, 3}), zeros({4, 5})); }, Code::ShapeMismatch),
+            "matmul: f32[2, 3] and f32[4, 5] do not fit: the last size of the first, 3, must be the last but one of the second, 4");
+  EXPECT_EQ(messageOf([] { matmul(zeros({2, 3}), zeros({3, 5}, {.dtype = DType::F64})); }, Code::TypeMismatch),
+            "matmul: f32[2, 3] and f64[3, 5] must have one dtype; convert one with to()");
+  EXPECT_EQ(messageOf([] { conv2d(zeros({1, 3, 8, 8}), zeros({4, 2, 3, 3})); }, Code::ShapeMismatch),
+            "conv2d: the input f32[1, 3, 8, 8] with 3 channels does not fit the weight f32[4, 2, 3, 3] in 1 group: it needs 2");
+  EXPECT_EQ(messageOf([] { crossEntropy(zeros({4, 3}), zeros({5}, {.dtype = DType::I64})); }, Code::ShapeMismatch),
+            "crossEntropy: the labels i64[5] do not fit the input f32[4, 3]; expected one label for each position, sizes [4]");
+  EXPECT_EQ(messageOf([] { zeros({2, 3}).view({4}); }, Code::ShapeMismatch), "view: sizes [4] have 4 elements, f32[2, 3] has 6");
+}
+
+TEST(Misuse, labels) {
+  EXPECT_EQ(messageOf([] { crossEntropy(zeros({2, 3}), tensor({1, 7})); }, Code::IndexOutOfRange), "crossEntropy: label 7 is out of range [0, 2]");
+  EXPECT_EQ(messageOf([] { embedding(tensor({0, 9}), zeros({4, 2})); }, Code::IndexOutOfRange), "embedding: index 9 is out of range [0, 3]");
+}
+
+TEST(Misuse, backwardTwice) {
+  Tensor w = ones({2}, {.requiresGrad = true});
+  Tensor loss = (w * w).sum();
+  loss.backward();
+  EXPECT_EQ(messageOf([&] { loss.backward(); }, codes::AutogradMisuse),
+            "backward: mulBackward has run before and its saved tensors are freed; pass retainGraph = true to the first backward() to go through this graph a second time");
+}
+
+TEST(Misuse, backwardOfManyElementsOrOfNothing) {
+  Tensor w = ones({2}, {.requiresGrad = true});
+  EXPECT_EQ(messageOf([&] { (w * 2).backward(); }, codes::AutogradMisuse),
+            "backward: f32[2] has 2 elements; only a tensor of one element needs no gradient given, else pass one or take a sum()");
+  EXPECT_EQ(messageOf([&] { ones({1}).backward(); }, codes::AutogradMisuse),
+            "backward: f32[1] does not require grad and no op that does made it; set requiresGrad on what it was computed from");
+}
+
+TEST(Misuse, inPlaceOnASavedTensor) {
+  Tensor w = ones({3}, {.requiresGrad = true});
+  Tensor x = w * 2;
+  x.setName("x");
+  Tensor loss = (x * x).sum();
+  x.add_(1);
+  EXPECT_EQ(messageOf([&] { loss.backward(); }, codes::AutogradMisuse),
+            "backward: mulBackward needs the operand \"x\" f32[3] of mul, which was changed in place: it is at version 1, expected version 0; change a clone() instead, or change it before mul");
+}
+
+TEST(Misuse, inPlaceOnALeaf) {
+  Tensor w = ones({3}, {.requiresGrad = true});
+  w.setName("w");
+  EXPECT_EQ(messageOf([&] { w.add_(1); }, codes::AutogradMisuse),
+            "add_: \"w\" f32[3] is a leaf that requires grad and cannot be changed in place; do it under NoGrad, or change a clone()");
+  NoGrad guard;
+  w.add_(1);
+  expectValues(w, {3}, {2, 2, 2});
+}
+
+TEST(Misuse, inPlaceOnViewsThatCannotTakeIt) {
+  Tensor w = ones({4}, {.requiresGrad = true});
+  Tensor x = w * 2;
+  Tensor half = x.split(2)[0];
+  EXPECT_EQ(messageOf([&] { half.mul_(2); }, codes::AutogradMisuse),
+            "mul_: f32[2] is one of several views made by one op (split, chunk, unbind) and cannot be changed in place; use slice() or select()");
+  Tensor view;
+  {
+    NoGrad guard;
+    view = x.slice(0, 0, 2);
+  }
+  EXPECT_EQ(messageOf([&] { view.mul_(w.slice(0, 0, 2)); }, codes::AutogradMisuse),
+            "mul_: f32[2] is a view made under NoGrad and cannot take a gradient in place; make the view again outside");
+  EXPECT_EQ(messageOf([&] { w.slice(0, 0, 2).mul_(2); }, codes::AutogradMisuse),
+            "mul_: f32[2] is a view of the leaf f32[4] that requires grad and cannot be changed in place; do it under NoGrad");
+}
+
+TEST(Misuse, dtypesInPlace) {
+  Tensor x = tensor({1, 2});
+  EXPECT_EQ(messageOf([&] { x.add_(0.5); }, Code::TypeMismatch), "add_: the result is f32 and cannot be written back into i64[2]; in-place ops keep the dtype");
+  EXPECT_EQ(messageOf([] { tensor({1, 2}).mean(); }, Code::TypeMismatch), "mean: i64[2] is no float; convert it with to() first");
+  EXPECT_EQ(messageOf([] { tensor({1, 2}).requiresGrad_(); }, codes::AutogradMisuse), "requiresGrad_: i64[2] is no float; only floats have gradients");
+}
+
+TEST(Misuse, inference) {
+  Tensor x;
+  {
+    InferenceMode guard;
+    x = ones({2}) * 2;
+  }
+  Tensor w = ones({2}, {.requiresGrad = true});
+  EXPECT_EQ(messageOf([&] { w * x; }, codes::AutogradMisuse), "mul: f32[2] was made in inference mode and cannot be saved for backward; clone() it outside first");
+  EXPECT_EQ(messageOf([&] { x.add_(1); }, codes::AutogradMisuse), "add_: f32[2] was made in inference mode and cannot be changed outside; clone() it first");
+}
+
+TEST(Misuse, undefined) {
+  EXPECT_EQ(messageOf([] { Tensor() + ones({1}); }, codes::InvalidArgument), "add: an operand is an undefined tensor");
+  EXPECT_EQ(messageOf([] { Tensor().sizes(); }, codes::InvalidArgument), "an undefined tensor was used; give it a value first");
+}
