@@ -205,19 +205,21 @@ Call &Call::elementwise() {
 
 /// The broadcast shape, then neighbouring dims that step through every operand as one are merged.
 void Call::collapse() {
-  // The common case first: same sizes, all dense.
+  // The common case first: same sizes, all dense, or numbers.
   TensorImpl *first = operands_[0].tensor.get();
+  for (int i = 1; i < count_ && first->rank == 0; ++i)
+    first = operands_[i].tensor.get();
   bool simple = true;
   for (int i = 0; i < count_ && simple; ++i) {
     TensorImpl *t = operands_[i].tensor.get();
-    simple = t->dense && t->rank == first->rank && std::equal(t->sizes, t->sizes + t->rank, first->sizes);
+    simple = t->rank == 0 || (t->dense && t->rank == first->rank && std::equal(t->sizes, t->sizes + t->rank, first->sizes));
   }
   if (simple) {
     rank_ = first->rank;
     std::copy(first->sizes, first->sizes + rank_, sizes_);
     int rank = first->elements == 1 ? 0 : 1;
     for (int i = 0; i < count_; ++i) {
-      operands_[i].rank = rank;
+      operands_[i].rank = operands_[i].tensor->rank == 0 ? 0 : rank;
       operands_[i].dims[0] = first->elements;
       operands_[i].strides[0] = 1;
       operands_[i].dense = true;
@@ -378,10 +380,10 @@ const std::shared_ptr<Function> &Call::store(OpGraph graph) {
   return ThreadContext::current().state().functions.emplace(key_.view(), std::move(function)).first->second;
 }
 
-std::vector<Tensor> Call::finish(const std::shared_ptr<Function> &function, int results) {
+void Call::finish(const std::shared_ptr<Function> &function, std::span<Tensor> results) {
   TensorRef out[8];
-  assert(results <= 8);
-  std::span<TensorRef> outs(out, static_cast<size_t>(results));
+  assert(results.size() <= 8);
+  std::span<TensorRef> outs(out, results.size());
   std::span<Operand> operands(operands_, static_cast<size_t>(count_));
   std::span<const int64_t> symbols(values_, static_cast<size_t>(symbols_));
   ResultShape shape{{sizes_, static_cast<size_t>(rank_)}};
@@ -393,11 +395,8 @@ std::vector<Tensor> Call::finish(const std::shared_ptr<Function> &function, int 
   } else {
     runRecorded(function, operands, symbols, outs, elementwise_ ? &shape : nullptr);
   }
-  std::vector<Tensor> tensors;
-  tensors.reserve(static_cast<size_t>(results));
-  for (TensorRef &result : outs)
-    tensors.push_back(wrap(std::move(result)));
-  return tensors;
+  for (size_t r = 0; r < results.size(); ++r)
+    results[r] = wrap(std::move(out[r]));
 }
 
 void reshapeFresh(TensorImpl &tensor, std::span<const int64_t> sizes) {

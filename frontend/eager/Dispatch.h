@@ -214,29 +214,35 @@ public:
 
   template <typename Build>
   Tensor run(Build &&build) {
-    return runMany(1, std::forward<Build>(build))[0];
+    Tensor result;
+    finish(lookUp(std::forward<Build>(build)), {&result, 1});
+    return result;
   }
   template <typename Build>
   std::vector<Tensor> runMany(int results, Build &&build) {
-    const std::shared_ptr<Function> *function = find();
-    if (!function) {
-      GraphBuilder builder;
-      prepare(builder);
-      build(builder);
-      function = &store(builder.take());
-    }
-    return finish(*function, results);
+    std::vector<Tensor> tensors(static_cast<size_t>(results));
+    finish(lookUp(std::forward<Build>(build)), tensors);
+    return tensors;
   }
   /// The broadcast shape of an elementwise call, after its operands are given.
   std::span<const int64_t> broadcastSizes() const { return {sizes_, static_cast<size_t>(rank_)}; }
 
 private:
+  template <typename Build>
+  const std::shared_ptr<Function> &lookUp(Build &&build) {
+    if (const std::shared_ptr<Function> *known = find()) [[likely]]
+      return *known;
+    GraphBuilder builder;
+    prepare(builder);
+    build(builder);
+    return store(builder.take());
+  }
   void collapse();
   void assignSymbols();
   const std::shared_ptr<Function> *find();
   void prepare(GraphBuilder &builder);
   const std::shared_ptr<Function> &store(OpGraph graph);
-  std::vector<Tensor> finish(const std::shared_ptr<Function> &function, int results);
+  void finish(const std::shared_ptr<Function> &function, std::span<Tensor> results);
 
   const char *name_;
   KeyBytes key_;

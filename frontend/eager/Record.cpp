@@ -31,7 +31,25 @@ public:
 
   /// `results` have the program's sizes; tensors made of them have `shape` when that is given.
   void save(std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results, const ResultShape *shape) {
-    symbols_.assign(symbols.begin(), symbols.end());
+    size_t room = symbols.size();
+    for (const Operand &operand : operands)
+      room += static_cast<size_t>(operand.tensor->rank);
+    for (const TensorRef &result : results)
+      room += static_cast<size_t>(result->rank);
+    numbers_.reserve(room);
+    numbers_.assign(symbols.begin(), symbols.end());
+    ends_.reserve(1 + operands.size() + results.size());
+    ends_.push_back(static_cast<uint16_t>(numbers_.size()));
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (gradient_.needs >> i & 1)
+        numbers_.insert(numbers_.end(), operands[i].tensor->sizes, operands[i].tensor->sizes + operands[i].tensor->rank);
+      ends_.push_back(static_cast<uint16_t>(numbers_.size()));
+    }
+    for (const TensorRef &result : results) {
+      numbers_.insert(numbers_.end(), result->sizes, result->sizes + result->rank);
+      ends_.push_back(static_cast<uint16_t>(numbers_.size()));
+    }
+    arguments_ = operands.size();
     saved_.resize(gradient_.info.inputs.size());
     for (size_t i = 0; i < saved_.size(); ++i) {
       const GradientInput &input = gradient_.info.inputs[i];
@@ -39,14 +57,6 @@ public:
         keep(saved_[i], operands[input.index]);
       else if (input.kind == GradientInput::Result)
         keepResult(saved_[i], *results[input.index], input.index, shape);
-    }
-    argumentSizes_.resize(operands.size());
-    for (size_t i = 0; i < operands.size(); ++i)
-      if (gradient_.needs >> i & 1)
-        argumentSizes_[i].assign(operands[i].tensor->sizes, operands[i].tensor->sizes + operands[i].tensor->rank);
-    for (TensorRef &result : results) {
-      auto &dims = resultDims_.emplace_back();
-      dims.assign(result->sizes, result->sizes + result->rank);
     }
   }
 
@@ -74,7 +84,7 @@ public:
     size_t count = info.program.results.size();
     if (count) {
       std::span<TensorRef> span(results, count);
-      runRecorded(gradient_.function, std::span<Operand>(operands, info.inputs.size()), symbols_, span);
+      runRecorded(gradient_.function, std::span<Operand>(operands, info.inputs.size()), part(0), span);
     }
     for (size_t i = 0; i < out.size(); ++i) {
       if (!(gradient_.needs >> i & 1) || i >= info.gradients.size())
@@ -85,12 +95,12 @@ public:
       if (from >= 0) {
         out[i] = results[from];
         // One result may serve two operands; its sizes are changed only while it is ours alone.
-        if (out[i]->refs.load() > 2 || !std::ranges::equal(out[i]->sizeSpan(), argumentSizes_[i]))
-          out[i] = sized(out[i], argumentSizes_[i], out[i]->refs.load() <= 2);
+        if (out[i]->refs.load() > 2 || !std::ranges::equal(out[i]->sizeSpan(), argumentSizes(i)))
+          out[i] = sized(out[i], argumentSizes(i), out[i]->refs.load() <= 2);
       } else {
         const GradientInput &passed = info.inputs[static_cast<size_t>(-2 - from)];
         TensorRef gradient = passed.kind == GradientInput::ResultGradient ? in[passed.index] : operands[-2 - from].tensor;
-        out[i] = sized(gradient, argumentSizes_[i], false);
+        out[i] = sized(gradient, argumentSizes(i), false);
       }
     }
   }
@@ -152,7 +162,7 @@ private:
 
   /// A gradient under the sizes the function gave its result.
   void takeGradient(Operand &operand, TensorRef &gradient, int result) {
-    const std::vector<int64_t> &dims = resultDims_[result];
+    std::span<const int64_t> dims = part(1 + arguments_ + static_cast<size_t>(result));
     if (!gradient) {
       gradient = detail::newTensor(function_->program.results[result].dtype, dims);
       if (!gradient)
@@ -172,7 +182,7 @@ private:
       std::copy(gradient->strides, gradient->strides + gradient->rank, operand.strides);
   }
 
-  static TensorRef sized(const TensorRef &gradient, const std::vector<int64_t> &sizes, bool fresh) {
+  static TensorRef sized(const TensorRef &gradient, std::span<const int64_t> sizes, bool fresh) {
     if (std::ranges::equal(gradient->sizeSpan(), sizes))
       return gradient;
     if (fresh) {
@@ -185,8 +195,15 @@ private:
   std::shared_ptr<Function> function_;
   const Gradient &gradient_; // lives as long as function_
   std::vector<Saved> saved_;
-  std::vector<int64_t> symbols_;
-  std::vector<std::vector<int64_t>> argumentSizes_, resultDims_;
+  // Symbols, then the sizes of each argument that needs a gradient, then of each result as the program has them.
+  std::span<const int64_t> part(size_t i) const {
+    size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return {numbers_.data() + begin, ends_[i] - begin};
+  }
+  std::span<const int64_t> argumentSizes(size_t i) const { return part(1 + i); }
+  std::vector<int64_t> numbers_;
+  std::vector<uint16_t> ends_;
+  size_t arguments_ = 0;
   bool released_ = false;
 };
 

@@ -25,7 +25,7 @@ int largeClass(int64_t bytes, int64_t &rounded) {
 }
 
 MemoryAccount allocatedAccount;
-std::atomic<int64_t> cachedBytes{0}, allocationCount{0};
+std::atomic<int64_t> cachedBytes{0}, allocationCount{0}; // cached: of large blocks; small ones are counted when asked
 
 struct LargeLists {
   std::mutex mutex;
@@ -42,10 +42,14 @@ struct SmallLists {
   int count[kSmallClasses] = {};
   void clear() {
     for (int c = 0; c < kSmallClasses; ++c)
-      while (count[c] > 0) {
+      while (count[c] > 0)
         std::free(blocks[c][--count[c]]);
-        cachedBytes.fetch_sub((c + 1) * kAlignBytes, std::memory_order_relaxed);
-      }
+  }
+  int64_t bytes() const {
+    int64_t total = 0;
+    for (int c = 0; c < kSmallClasses; ++c)
+      total += count[c] * (c + 1) * kAlignBytes;
+    return total;
   }
   ~SmallLists() {
     clear();
@@ -75,10 +79,8 @@ void *allocateHost(int64_t bytes) {
     int c = bytes <= 0 ? 0 : static_cast<int>((bytes - 1) / kAlignBytes);
     int64_t rounded = (c + 1) * kAlignBytes;
     allocatedAccount.add(rounded);
-    if (SmallLists::alive() && small.count[c] > 0) {
-      cachedBytes.fetch_sub(rounded, std::memory_order_relaxed);
+    if (SmallLists::alive() && small.count[c] > 0)
       return small.blocks[c][--small.count[c]];
-    }
     return std::aligned_alloc(kAlignBytes, static_cast<size_t>(rounded));
   }
   int64_t rounded;
@@ -114,7 +116,6 @@ void freeHost(void *block, int64_t bytes) {
     int64_t rounded = (c + 1) * kAlignBytes;
     allocatedAccount.remove(rounded);
     if (SmallLists::alive() && small.count[c] < kSmallDepth) {
-      cachedBytes.fetch_add(rounded, std::memory_order_relaxed);
       small.blocks[c][small.count[c]++] = block;
       return;
     }
@@ -131,7 +132,8 @@ void freeHost(void *block, int64_t bytes) {
 }
 
 HostMemoryStats hostMemoryStats() {
-  return {allocatedAccount.currentBytes(), allocatedAccount.peakBytes(), cachedBytes.load(), allocationCount.load()};
+  int64_t own = SmallLists::alive() ? small.bytes() : 0;
+  return {allocatedAccount.currentBytes(), allocatedAccount.peakBytes(), cachedBytes.load() + own, allocationCount.load()};
 }
 
 void resetHostMemoryPeak() { allocatedAccount.resetPeak(); }

@@ -9,6 +9,7 @@
 
 namespace graphc {
 
+/// `cached` counts the small blocks of the asking thread only.
 struct HostMemoryStats {
   int64_t allocated = 0, peakAllocated = 0, cached = 0, allocations = 0;
 };
