@@ -1,6 +1,6 @@
 #include "frontend/compile/OpCompiler.h"
 #include "codegen/cpu/CpuCodegen.h"
-#include "frontend/compile/KernelCache.h"
+#include "frontend/compile/Identity.h"
 #include "frontend/compile/Phases.h"
 #include "frontend/compile/PlanWriter.h"
 #include "ir/kernel/Kernel.h"
@@ -140,7 +140,6 @@ struct OpCompiler::State {
   std::mutex mutex;
   std::string problems; // of the call at work
   std::optional<ScopedDiagnosticHandler> handler;
-  int64_t fromCache = 0;
 
   Status start() {
     problems.clear();
@@ -161,10 +160,6 @@ struct OpCompiler::State {
         problems += (problems.empty() ? "" : "\n  ") + diagnostic.str();
       return success();
     });
-    auto session = codegen::cpu::JitKernels::create();
-    if (!session)
-      return error(Code::Internal, "the JIT cannot start: ", llvm::toString(session.takeError()));
-    jit = std::move(*session);
     return {};
   }
 
@@ -319,7 +314,7 @@ struct OpCompiler::State {
     return gradient;
   }
 
-  Result<std::shared_ptr<const Executable>> compile(const OpProgram &program) {
+  Result<CompiledOp> compile(const OpProgram &program) {
     GRAPHC_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module, parse(program));
     func::FuncOp func = mainOf(*module);
     int symbols = program.symbols;
@@ -340,25 +335,30 @@ struct OpCompiler::State {
       if (mlir::failed(pm.run(*module)) || mlir::failed(row.contract(*module)))
         return failure(Code::CompileFailed, "phase " + row.name.str() + " failed for an op");
     }
-    codegen::cpu::CompileOptions codegen;
-    auto kernels = options.cacheDir.empty()
-                       ? codegen::cpu::compileKernels(*module, phase.target, codegen)
-                       : compileKernelsCached(*module, phase.target, codegen, options.cacheDir, [](const std::string &) {});
+    auto kernels = codegen::cpu::compileKernels(*module, phase.target, {});
     if (mlir::failed(kernels))
       return failure(Code::CompileFailed, "code generation failed for an op");
     auto plan = writePlan(*module);
     if (mlir::failed(plan))
       return failure(Code::Internal, "the plan of an op cannot be written");
-    LoadOptions load;
-    for (auto &kernel : *kernels) {
-      auto function = jit->add(kernel.name, kernel.object);
-      if (!function)
-        return error(Code::Internal, "kernel ", kernel.name, " does not link: ", llvm::toString(function.takeError()));
-      load.kernels.push_back(*function);
+    CompiledOp op;
+    op.plan = plan::toBytes(**plan);
+    for (auto &kernel : *kernels)
+      op.kernels.emplace_back(std::move(kernel.name), std::move(kernel.object));
+    return op;
+  }
+
+  Result<GraphcKernelFn> link(const std::string &name, const std::string &object) {
+    if (!jit) {
+      auto session = codegen::cpu::JitKernels::create();
+      if (!session)
+        return error(Code::Internal, "the JIT cannot start: ", llvm::toString(session.takeError()));
+      jit = std::move(*session);
     }
-    load.keepAlive = jit;
-    load.pool = options.pool;
-    return Executable::load(std::move(*plan), std::move(load));
+    auto function = jit->add(name, object);
+    if (!function)
+      return error(Code::Internal, "kernel ", name, " does not link: ", llvm::toString(function.takeError()));
+    return *function;
   }
 };
 
@@ -377,18 +377,20 @@ Result<OpGradient> OpCompiler::gradient(const OpProgram &program, const std::vec
   return state_->gradient(program, needs, given);
 }
 
-Result<std::shared_ptr<const Executable>> OpCompiler::compile(const OpProgram &program) {
+Result<CompiledOp> OpCompiler::compile(const OpProgram &program) {
   std::lock_guard lock(state_->mutex);
   GRAPHC_RETURN_IF_ERROR(state_->start());
   return state_->compile(program);
 }
 
-void OpCompiler::setCacheDir(std::string folder) {
+Result<GraphcKernelFn> OpCompiler::link(const std::string &name, const std::string &object) {
   std::lock_guard lock(state_->mutex);
-  state_->options.cacheDir = std::move(folder);
+  return state_->link(name, object);
 }
 
-int64_t OpCompiler::fromCache() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->fromCache;
+Result<std::string> OpCompiler::identity() const {
+  auto target = codegen::cpu::CpuTarget::parse(state_->options.cpuLevel);
+  if (!target)
+    return error(Code::InvalidOption, "cpu level \"", state_->options.cpuLevel, "\" is not one of v3, v4, v4-bf16, v4-amx, host");
+  return elfIdentity(fileOfCode(reinterpret_cast<const void *>(&graphc::phases))) + " " + target->name().str();
 }

@@ -8,8 +8,10 @@
 #include "runtime/base/DType.h"
 #include "runtime/exec/Executable.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace graphc {
@@ -56,10 +58,14 @@ struct OpGradient {
   static constexpr int passes(int input) { return -2 - input; }
 };
 
+/// A compiled program, ready to be kept: the bytes of its plan, and a relocatable object for each kernel of it.
+struct CompiledOp {
+  std::vector<uint8_t> plan;
+  std::vector<std::pair<std::string, std::string>> kernels; // name, object
+};
+
 struct OpCompilerOptions {
   std::string cpuLevel = "host";
-  std::string cacheDir; // kernels are kept here; empty: nowhere
-  std::shared_ptr<ThreadPool> pool;
 };
 
 /// Any thread may call it; one compiles at a time.
@@ -75,11 +81,14 @@ public:
 
   /// The executable's inputs are, when there are symbols, one bool tensor of sizes [0, s0, s1, …], then the program's arguments,
   /// dense.
-  Result<std::shared_ptr<const Executable>> compile(const OpProgram &program);
+  Result<CompiledOp> compile(const OpProgram &program);
 
-  void setCacheDir(std::string folder);
-  /// Executables whose kernels all came from the cache.
-  int64_t fromCache() const;
+  /// Links a kernel's object with the compiler's own linker, for objects that need more than `ObjectCode` gives. The code lives
+  /// as long as the process.
+  Result<GraphcKernelFn> link(const std::string &name, const std::string &object);
+
+  /// Stands for the build and the CPU level: what one identity compiled is of no use to another. Starts nothing.
+  Result<std::string> identity() const;
 
 private:
   struct State;

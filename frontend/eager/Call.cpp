@@ -349,7 +349,7 @@ const std::shared_ptr<Function> *Call::find() {
     return &found->second;
   if (auto shared = Services::get().find(key_.view()))
     return &state.functions.emplace(key_.view(), std::move(shared)).first->second;
-  return nullptr;
+  return fromDisk();
 }
 
 void Call::prepare(GraphBuilder &builder) {
@@ -372,11 +372,29 @@ void Call::prepare(GraphBuilder &builder) {
     }
 }
 
+/// The key with the name spelled out: what other processes find it by.
+static std::string lastingKey(const char *name, std::string_view key) { return text(name, '\n', key.substr(sizeof name)); }
+
+const std::shared_ptr<Function> *Call::fromDisk() {
+  Services &services = Services::get();
+  auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("op", lastingKey(name_, key_.view())) : std::nullopt; });
+  auto program = bytes ? decodeProgram(*bytes) : std::nullopt;
+  if (!program)
+    return nullptr;
+  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program)));
+  return &ThreadContext::current().state().functions.emplace(key_.view(), std::move(function)).first->second;
+}
+
 const std::shared_ptr<Function> &Call::store(OpGraph graph) {
-  auto program = Services::get().compiler().build(graph);
+  Services &services = Services::get();
+  auto program = services.compiler().build(graph);
   if (!program.ok())
     failWith(program.status().code(), name_, ": ", program.status().message());
-  auto function = Services::get().add(key_.view(), std::make_shared<Function>(name_, *std::move(program)));
+  services.withStore([&](OpStore *store) {
+    if (store)
+      store->store("op", lastingKey(name_, key_.view()), encodeProgram(*program));
+  });
+  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program)));
   return ThreadContext::current().state().functions.emplace(key_.view(), std::move(function)).first->second;
 }
 

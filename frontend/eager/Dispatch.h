@@ -240,6 +240,7 @@ private:
   void collapse();
   void assignSymbols();
   const std::shared_ptr<Function> *find();
+  const std::shared_ptr<Function> *fromDisk();
   void prepare(GraphBuilder &builder);
   const std::shared_ptr<Function> &store(OpGraph graph);
   void finish(const std::shared_ptr<Function> &function, std::span<Tensor> results);

@@ -18,15 +18,36 @@ const Form &Function::form() {
   std::lock_guard lock(mutex_);
   if (Form *form = form_.load(std::memory_order_acquire))
     return *form;
-  auto executable = Services::get().compiler().compile(program);
-  if (!executable.ok())
-    failWith(executable.status().code(), name, ": ", executable.status().message());
-  ++ThreadContext::current().state().statistics.compiled;
+  Services &services = Services::get();
+  OpStatistics &statistics = ThreadContext::current().state().statistics;
+  std::string key = "code\n" + program.text;
+  std::shared_ptr<const Executable> executable;
+  // What lies on disk and cannot be used is compiled again.
+  if (auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("code", key) : std::nullopt; }))
+    if (auto op = decodeCode(*bytes))
+      if (auto loaded = services.load(*std::move(op)); loaded.ok()) {
+        executable = *loaded;
+        ++statistics.fromDisk;
+      }
+  if (!executable) {
+    auto op = services.compiler().compile(program);
+    if (!op.ok())
+      failWith(op.status().code(), name, ": ", op.status().message());
+    services.withStore([&](OpStore *store) {
+      if (store)
+        store->store("code", key, encodeCode(*op));
+    });
+    auto loaded = services.load(*std::move(op));
+    if (!loaded.ok())
+      failWith(loaded.status().code(), name, ": ", loaded.status().message());
+    executable = *loaded;
+    ++statistics.compiled;
+  }
   auto form = std::make_unique<Form>();
-  form->executable = *executable;
+  form->executable = executable;
   int symbolInput = program.symbols ? 0 : -1;
-  form->shapes = resultShapes(**executable, symbolInput);
-  form->direct = directCall(**executable, symbolInput, form->shapes.tape);
+  form->shapes = resultShapes(*executable, symbolInput);
+  form->direct = directCall(*executable, symbolInput, form->shapes.tape);
   form_.store(form.get(), std::memory_order_release);
   return *form.release();
 }
@@ -44,9 +65,21 @@ const Gradient &Function::gradient(uint64_t needs, uint64_t given) {
     needed[i] = needs >> i & 1;
   for (size_t i = 0; i < present.size(); ++i)
     present[i] = given >> i & 1;
-  auto info = Services::get().compiler().gradient(program, needed, present);
-  if (!info.ok())
-    failWith(info.status().code(), name, ": ", info.status().message());
+  Services &services = Services::get();
+  std::string key = text("gradient\n", needs, ' ', given, '\n', program.text);
+  std::optional<OpGradient> info;
+  if (auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("gradient", key) : std::nullopt; }))
+    info = decodeGradient(*bytes);
+  if (!info) {
+    auto built = services.compiler().gradient(program, needed, present);
+    if (!built.ok())
+      failWith(built.status().code(), name, ": ", built.status().message());
+    info = *std::move(built);
+    services.withStore([&](OpStore *store) {
+      if (store)
+        store->store("gradient", key, encodeGradient(*info));
+    });
+  }
   auto gradient = std::make_unique<Gradient>();
   gradient->needs = needs;
   gradient->given = given;

@@ -1,6 +1,8 @@
 #include "frontend/eager/State.h"
 
+#include "runtime/artifact/ObjectCode.h"
 #include "runtime/memory/HostAllocator.h"
+#include "runtime/plan/Plan.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -25,12 +27,51 @@ private:
 } // namespace
 
 Services::Services()
-    : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host", .cacheDir = "", .pool = pool_}) {}
+    : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host"}) {}
 
 Services &Services::get() {
   // Never destroyed: tensors of static objects may still run ops.
   static auto *services = new Services;
   return *services;
+}
+
+void Services::forget() {
+  std::lock_guard lock(mutex_);
+  functions_.clear();
+  ThreadContext::current().state().functions.clear();
+  ThreadContext::current().state().contexts.clear();
+}
+
+void Services::setStore(const std::string &folder) {
+  std::lock_guard lock(storeMutex_);
+  store_.reset();
+  if (folder.empty())
+    return;
+  auto identity = compiler_.identity();
+  check(identity.status());
+  std::string problem;
+  store_ = OpStore::open(folder, *identity, /*readOnly=*/false, problem);
+  if (!store_)
+    failWith(Code::CacheUnusable, "setOpCacheFolder: ", problem);
+}
+
+Result<std::shared_ptr<const Executable>> Services::load(CompiledOp op) {
+  GRAPHC_ASSIGN_OR_RETURN(auto plan, plan::fromBytes(op.plan));
+  LoadOptions options;
+  std::vector<std::shared_ptr<const ObjectCode>> code;
+  for (const auto &[name, object] : op.kernels) {
+    auto loaded = ObjectCode::load(std::as_bytes(std::span(object.data(), object.size())));
+    auto *kernel = loaded.ok() ? reinterpret_cast<GraphcKernelFn>((*loaded)->symbol(name)) : nullptr;
+    if (kernel) {
+      code.push_back(*loaded);
+    } else {
+      GRAPHC_ASSIGN_OR_RETURN(kernel, compiler_.link(name, object));
+    }
+    options.kernels.push_back(kernel);
+  }
+  options.keepAlive = std::make_shared<decltype(code)>(std::move(code));
+  options.pool = pool_;
+  return Executable::load(std::move(plan), std::move(options));
 }
 
 std::shared_ptr<Function> Services::find(std::string_view key) {
@@ -76,7 +117,7 @@ void setDefaultDtype(DType dtype) {
 DType defaultDtype() { return ThreadContext::current().defaultDtype; }
 void manualSeed(uint64_t seed) { generator().manualSeed(seed); }
 Generator &generator() { return ThreadContext::current().generator(); }
-void setOpCacheFolder(const std::string &folder) { eager::Services::get().compiler().setCacheDir(folder); }
+void setOpCacheFolder(const std::string &folder) { eager::Services::get().setStore(folder); }
 
 namespace memory {
 static void onlyCpu(Device device) {

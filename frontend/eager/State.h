@@ -3,6 +3,7 @@
 
 #include "frontend/compile/OpCompiler.h"
 #include "frontend/eager/Dispatch.h"
+#include "frontend/eager/OpStore.h"
 #include "frontend/graphc/context.h"
 
 #include <unordered_map>
@@ -30,6 +31,18 @@ public:
   static Services &get();
   OpCompiler &compiler() { return compiler_; }
   const std::shared_ptr<ThreadPool> &pool() { return pool_; }
+  /// The folder of compiled ops; null when none is set. Looked at under its own lock.
+  template <typename Fn>
+  auto withStore(Fn &&fn) {
+    std::lock_guard lock(storeMutex_);
+    return fn(store_ ? &*store_ : nullptr);
+  }
+  /// Forgets every function of the process and of this thread's context, as a new process would begin.
+  void forget();
+  /// An empty folder: none.
+  void setStore(const std::string &folder);
+  /// Loads what was compiled, now or earlier.
+  Result<std::shared_ptr<const Executable>> load(CompiledOp op);
   /// The function stored under `key`, or null; `add` keeps the first of two that raced.
   std::shared_ptr<Function> find(std::string_view key);
   std::shared_ptr<Function> add(std::string_view key, std::shared_ptr<Function> function);
@@ -38,6 +51,8 @@ private:
   Services();
   std::shared_ptr<ThreadPool> pool_;
   OpCompiler compiler_;
+  std::optional<OpStore> store_;
+  std::mutex storeMutex_;
   std::mutex mutex_;
   KeyMap<std::shared_ptr<Function>> functions_;
 };

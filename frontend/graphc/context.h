@@ -65,7 +65,8 @@ private:
 void setDefaultDtype(DType dtype);
 DType defaultDtype();
 
-/// Folder in which compiled ops are kept for the next process; empty: none.
+/// Folder in which compiled ops are kept for the next process, which then runs them without the compiler; empty: none. For the
+/// whole process.
 void setOpCacheFolder(const std::string &folder);
 
 namespace memory {

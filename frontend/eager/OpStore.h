@@ -1,0 +1,40 @@
+// Compiled ops on disk: what one process has compiled the next one loads without the compiler.
+//
+// An entry is a graph (its text and types), its plan and its kernels' objects, under the call's key or, for a gradient, under the
+// graph it is of. The entries hold for one build of graphc and one CPU level; both are part of the key.
+#pragma once
+
+#include "frontend/compile/OpCompiler.h"
+#include "runtime/cache/CompileCache.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace graphc::eager {
+
+/// Bytes of an entry and back; nothing when they are damaged.
+std::string encodeProgram(const OpProgram &program);
+std::optional<OpProgram> decodeProgram(std::string_view bytes);
+std::string encodeGradient(const OpGradient &gradient);
+std::optional<OpGradient> decodeGradient(std::string_view bytes);
+std::string encodeCode(const CompiledOp &op);
+std::optional<CompiledOp> decodeCode(std::string_view bytes);
+
+/// Folders to look in, the first of which is written to unless it is read-only.
+class OpStore {
+public:
+  /// `identity`: of the build and the CPU level. Empty when the folder cannot be used; `problem` then says why.
+  static std::optional<OpStore> open(const std::string &folder, std::string identity, bool readOnly, std::string &problem);
+  std::optional<std::string> find(const char *kind, std::string_view key);
+  void store(const char *kind, std::string_view key, std::string_view bytes);
+
+private:
+  OpStore(CompileCache cache, std::string identity, bool readOnly) : cache_(std::move(cache)), identity_(std::move(identity)), readOnly_(readOnly) {}
+  std::string keyOf(std::string_view key) const;
+  CompileCache cache_;
+  std::string identity_;
+  bool readOnly_;
+};
+
+} // namespace graphc::eager
