@@ -104,18 +104,9 @@ void VectorEmitter::emitTransposed(kernel::ParallelOp op) {
       return binary<arith::AddIOp>(from, binary<arith::AndIOp>(binary<arith::SubIOp>(to, from), i64(-width)));
     };
     Value aMain = whole(a0, aEnd), bMain = whole(b0, bEnd);
-    // Two vectors each way at a time: they fill a cache line that is read and one that is written, before rows that lie a power of
-    // two apart push them out.
-    auto within = [&](Value from, Value limit) { return binary<arith::MinSIOp>(binary<arith::AddIOp>(from, i64(2 * width)), limit); };
-    emitFor(b0, bMain, 2 * width, {}, [&](Value bLine, ValueRange) {
-      emitFor(a0, aMain, 2 * width, {}, [&](Value aLine, ValueRange) {
-        emitFor(bLine, within(bLine, bMain), width, {}, [&](Value b, ValueRange) {
-          emitFor(aLine, within(aLine, aMain), width, {}, [&](Value a, ValueRange) {
-            block(a, b);
-            return Values();
-          });
-          return Values();
-        });
+    emitFor(a0, aMain, width, {}, [&](Value a, ValueRange) {
+      emitFor(b0, bMain, width, {}, [&](Value b, ValueRange) {
+        block(a, b);
         return Values();
       });
       return Values();

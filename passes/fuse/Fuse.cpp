@@ -353,13 +353,16 @@ private:
 
     // How consumers inside the group read it.
     bool repeated = false;
+    llvm::DenseMap<Operation *, int> reread;
     for (Operation *user : op->getUsers()) {
       if (groups.idOf(user) != id)
         continue;
       if (isDirectConv(user) && isa<Elementwise>(op))
         return why = "a generated convolution would compute it for every product", false;
-      if (rereads(user) && costOf(op) > 2)
-        return why = "its consumer reads each element several times", false;
+      if ((rereads(user) || user->hasAttr(kStoredAttr)) && followsDirectConv(op))
+        return why = "the generated convolution before it takes it", false;
+      if (workReread(user, id, reread) + costOf(op) > kRepeatableCost)
+        return why = "a consumer behind it reads each element several times", false;
       if (rereads(user) && (reduces || isa<GatherOp, GatherNDOp, GatherElementsOp, ConcatOp>(op)))
         return why = "its consumer reads each element several times", false;
       if (!isa<Elementwise>(user) && !cast<ElementOp>(user).movesData() && !cast<ElementOp>(user).reduces() &&
@@ -409,6 +412,32 @@ private:
     if (groups.wouldCycle(op, id))
       return why = "another kernel lies between them", false;
     return true;
+  }
+
+  /// Work on the way from `op`, a member, to members that read elements several times; so far that is not the case: minus infinity.
+  int workReread(Operation *op, int id, llvm::DenseMap<Operation *, int> &known) {
+    constexpr int kNever = -1000000;
+    if (rereads(op))
+      return 0;
+    if (auto it = known.find(op); it != known.end())
+      return it->second;
+    int most = kNever;
+    for (Operation *user : op->getUsers())
+      if (groups.idOf(user) == id)
+        most = std::max(most, workReread(user, id, known));
+    return known[op] = most == kNever ? kNever : most + costOf(op);
+  }
+
+  /// An op that works on each element of a generated convolution's result: its bias, its activation.
+  static bool followsDirectConv(Operation *op) {
+    for (; isa<Elementwise>(op) && op->hasOneUse() && op->getNumOperands() > 0; op = op->getOperand(0).getDefiningOp()) {
+      Operation *def = op->getOperand(0).getDefiningOp();
+      if (!def)
+        return false;
+      if (isDirectConv(def))
+        return def->hasOneUse() && resultDims(def) == resultDims(op);
+    }
+    return false;
   }
 
   /// A generated convolution, its bias and activation, and the pooling of what comes out: one sum for each element that the pooling

@@ -167,3 +167,18 @@ func.func @long_chain(%v: tensor<64xf32>) -> tensor<64xf32> {
   %e69 = graph.exp %e68 : (tensor<64xf32>) -> tensor<64xf32>
   return %e69 : tensor<64xf32>
 }
+
+// -----
+
+// A dear op is not computed once for each window that covers an element, however many cheap ops lie between.
+// CHECK-LABEL: func.func @overlapping_windows(
+// CHECK: graph.group "loop"
+// CHECK: graph.pow
+// CHECK: graph.group "loop"
+// CHECK: graph.max_pool
+func.func @overlapping_windows(%x: tensor<1x9x9x8xf32>, %e: tensor<f32>) -> tensor<1x4x4x8xf32> {
+  %p = graph.pow %x, %e : (tensor<1x9x9x8xf32>, tensor<f32>) -> tensor<1x9x9x8xf32>
+  %m = graph.mul %p, %x : (tensor<1x9x9x8xf32>, tensor<1x9x9x8xf32>) -> tensor<1x9x9x8xf32>
+  %y = graph.max_pool %m {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, channels_last} : (tensor<1x9x9x8xf32>) -> tensor<1x4x4x8xf32>
+  return %y : tensor<1x4x4x8xf32>
+}
