@@ -70,8 +70,20 @@ typedef struct GraphcCudasimCall {
 /* Driver functions that were called though the simulator does not implement them. */
 size_t graphcCudasimUnsupportedCalls(const GraphcCudasimCall **calls);
 
-/* Pools and arenas: after the first annotation only annotated parts of that allocation may be touched by kernels.
- * Return 0, or 1 when the range is not inside a live device allocation (or none starts there). */
+/* Pools and arenas that cut one device allocation into parts. From the first annotation on, kernels may touch only the
+ * annotated parts of that allocation; everything else in it is red zone, so leave some bytes between parts. Annotating
+ * a range replaces parts it overlaps. Unannotate takes the start of a part, fills it with a poison pattern and makes
+ * later accesses a use after free that names the part. Both act at the call, not in stream order: unannotate when the
+ * work that uses the part is done. Copies and memsets of the driver API are checked against the whole allocation.
+ *
+ *   cuMemAlloc(&arena, 1 << 20);
+ *   graphcCudasimAnnotate(arena, 4096, "activations");          part one
+ *   graphcCudasimAnnotate(arena + 4096 + 256, 1000, "bias");    part two behind a red zone of 256 bytes
+ *   ... kernels ...
+ *   graphcCudasimUnannotate(arena);                             "activations" may not be touched any more
+ *
+ * `label` (may be null) is copied and shown in reports. Return 0, or 1 when the range is not inside a live device
+ * allocation (or no part starts there). */
 int graphcCudasimAnnotate(uint64_t address, uint64_t bytes, const char *label);
 int graphcCudasimUnannotate(uint64_t address);
 /* The same in the order of a stream (a CUstream), for pools that hand memory on while work is still queued: the part

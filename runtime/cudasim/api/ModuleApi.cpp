@@ -1,5 +1,6 @@
 // Modules, functions and libraries from PTX text; the linker calls as far as PTX goes; occupancy.
 #include "runtime/cudasim/api/Driver.h"
+#include "runtime/cudasim/api/Image.h"
 
 #include <cstring>
 #include <fstream>
@@ -26,14 +27,9 @@ static CUresult codeOf(Module::Failure failure) {
   return CUDA_ERROR_INVALID_IMAGE;
 }
 
-/// PTX is text up to its terminator; binary images are recognised by their first bytes and never read past those.
-static std::string_view imageText(const void *image) {
-  auto *bytes = static_cast<const unsigned char *>(image);
-  uint32_t magic;
-  std::memcpy(&magic, bytes, 4);
-  if (magic == 0x464c457fu || magic == 0xba55ed50u || magic == 0x466243b1u)
-    return {static_cast<const char *>(image), 16};
-  return {static_cast<const char *>(image), std::strlen(static_cast<const char *>(image))};
+static CUresult refuseImage(Driver &driver, const std::string &log) {
+  driver.note("module-load", "a module was refused: " + log + "\n  called from " + captureSite().text() + "\n");
+  return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
 static CUresult loadInto(Driver &driver, Context *context, std::string_view text, std::string &log,
@@ -224,9 +220,10 @@ CUresult loadData(Driver &driver, Context *context, CUmodule *result, const void
     return CUDA_ERROR_INVALID_VALUE;
   if (CUresult refusal = driver.refuseInCapture())
     return refusal;
-  std::string log;
+  std::string log, ptx;
   LoadedModule *module = nullptr;
-  CUresult status = loadInto(driver, context, imageText(image), log, module);
+  CUresult status = ptxOfImage(image, context->device->model.capability(), ptx, log) ? loadInto(driver, context, ptx, log, module)
+                                                                                      : refuseImage(driver, log);
   // The logs' sizes come in by value and go out as the number of bytes written.
   char *buffer = nullptr;
   size_t *sizeSlot = nullptr;
@@ -440,12 +437,9 @@ CUresult cuLibraryLoadData(CUlibrary *result, const void *code, CUjit_option *, 
   if (!result || !code)
     return CUDA_ERROR_INVALID_VALUE;
   auto library = std::make_unique<Library>();
-  library->image = std::string(imageText(code));
-  if (!library->image.empty() && (library->image[0] == '\x7f' || (unsigned char)library->image[0] == 0x50)) {
-    driver.note("module-load", "a library image holds machine code without PTX: the simulated device runs PTX only; "
-                               "compile with -arch=compute_80 or pass NVRTC's PTX\n");
-    return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  }
+  std::string log;
+  if (!ptxOfImage(code, driver.devices.front()->model.capability(), library->image, log))
+    return refuseImage(driver, log);
   *result = reinterpret_cast<CUlibrary>(driver.libraries.add(std::move(library)));
   return CUDA_SUCCESS;
 }

@@ -29,6 +29,7 @@ public:
   /// A lane's cp.async counts as done (its write visible, its read over) at its wait_group.
   void copyCompleted(Warp &warp, const AsyncEntry &entry);
   void mbarrierArrive(Warp &warp, uint32_t address);
+  void mbarrierCompletes(uint32_t address);
   void mbarrierWait(Warp &warp, uint32_t address);
 
   struct State;

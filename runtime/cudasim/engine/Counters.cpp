@@ -107,7 +107,7 @@ void instrument(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint
         (inst.cls == Class::AsyncCopy && inst.fn != runAsyncCommit && inst.fn != runAsyncWait))
       countMemory(worker, warp, inst, *inst.mem, mask);
   }
-  if (block.races && (inst.cls == Class::Load || inst.cls == Class::Store || inst.cls == Class::Atomic || inst.cls == Class::AsyncCopy || inst.fn == runFence))
+  if (block.races && (inst.cls == Class::Load || inst.cls == Class::Store || inst.cls == Class::Atomic || inst.cls == Class::AsyncCopy || inst.fn == runFence || inst.fn == runMbarrier))
     block.races->access(warp, inst, mask);
   if (launch.defined && warp.event == Event::None)
     launch.defined->instruction(worker, block, warp, inst, mask);

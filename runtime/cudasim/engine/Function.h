@@ -73,6 +73,9 @@ struct ModuleCode {
   ~ModuleCode();
 };
 
+/// What the address of the program's function of that index looks like. No memory lies there.
+inline uint64_t functionAddress(size_t index) { return (uint64_t(0xD000) << 32) + 16 * (index + 1); }
+
 /// Where module variables live: address by name.
 using GlobalAddresses = std::unordered_map<std::string_view, uint64_t>;
 
@@ -103,6 +106,7 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function);
 void runPrintf(Warp &, const Inst &, void *, uint32_t);
 void runAssertFail(Warp &, const Inst &, void *, uint32_t);
 void runTrap(Warp &, const Inst &, void *, uint32_t);
+void runBadCall(Warp &, const Inst &, void *, uint32_t);
 void runFence(Warp &, const Inst &, void *, uint32_t);
 void runNanosleep(Warp &, const Inst &, void *, uint32_t);
 void runClock(Warp &, const Inst &, void *d, uint32_t);

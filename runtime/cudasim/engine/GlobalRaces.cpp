@@ -190,7 +190,7 @@ void RaceChecker::State::complainGlobal(const Access &access, const GlobalShadow
 }
 
 /// Some granules of one line, with a rule which lane has which.
-void RaceChecker::State::pieceAccess(const Access &access, const GlobalShadow::Touch &piece, uint64_t lineAddress) {
+void RaceChecker::State::pieceAccess(const Access &access, const GlobalShadow::Touch &piece, uint64_t lineAddress, Pass pass) {
   GlobalShadow &shadow = *global;
   GlobalShadow::Line &line = shadow.line(lineAddress);
   bool reported = false, readsAreBefore = true;
@@ -201,7 +201,7 @@ void RaceChecker::State::pieceAccess(const Access &access, const GlobalShadow::T
       return true;
     if (isBefore(access, piece, earlier, lane, earlierLane, index))
       return true;
-    if (!exempt(access.strong, access.mem.scope, self(), shadow.records[earlier.record]) && !reported) {
+    if (pass != Pass::Note && !reported && !exempt(access.strong, access.mem.scope, self(), shadow.records[earlier.record])) {
       complainGlobal(access, earlier, what, lane, earlierLane, lineAddress + index * shadow.granule);
       reported = true;
     }
@@ -212,14 +212,15 @@ void RaceChecker::State::pieceAccess(const Access &access, const GlobalShadow::T
   for (uint32_t at = line.olderWrites; at; at = shadow.nodes[at].next)
     check(shadow.nodes[at].touch, afterWrite);
   if (!access.writes) {
-    if (access.warp.event == Event::None)
+    if (access.warp.event == Event::None && pass != Pass::Check)
       shadow.addRead(line, piece);
     return;
   }
   readsAreBefore &= check(line.read, "write after read");
   for (uint32_t at = line.olderReads; at; at = shadow.nodes[at].next)
     readsAreBefore &= check(shadow.nodes[at].touch, "write after read");
-  shadow.setWrite(line, piece, readsAreBefore || !access.strong);
+  if (pass != Pass::Check)
+    shadow.setWrite(line, piece, readsAreBefore || !access.strong);
 }
 
 void RaceChecker::State::globalAccess(const Access &access, uint32_t lanes) {
@@ -255,6 +256,25 @@ void RaceChecker::State::globalAccess(const Access &access, uint32_t lanes) {
     }
     return;
   }
+  if (!access.strong || !(lanes & (lanes - 1))) {
+    pieces(access, lanes, piece, Pass::Both);
+    return;
+  }
+  // Strong accesses of one instruction do not race with each other: all are compared with what was before, then noted.
+  pieces(access, lanes, piece, Pass::Check);
+  pieces(access, lanes, piece, Pass::Note);
+}
+
+/// The lanes of an access in pieces, each within one line.
+void RaceChecker::State::pieces(const Access &access, uint32_t lanes, GlobalShadow::Touch piece, Pass pass) {
+  GlobalShadow &shadow = *global;
+  uint32_t bytes = access.bytes, each = std::max(1u, bytes / shadow.granule), lineBytes = shadow.lineBytes;
+  const uint64_t (&addresses)[32] = access.addresses;
+  const BoundsCache &bounds = access.warp.caches[access.mem.index + (access.mem.access == AccessKind::AsyncCopy)];
+  auto inside = [&](uint64_t lo, uint64_t hi) {
+    return (lo >= bounds.lo && hi <= bounds.hi) || launch->memory->accessible(lo).hi >= hi;
+  };
+  auto indexOf = [&](uint64_t address) { return uint32_t(address % lineBytes / shadow.granule); };
   uint32_t own = each >= 32 ? ~0u : (1u << each) - 1;
   for (uint32_t rest = lanes; rest && access.warp.event == Event::None;) {
     unsigned lane = unsigned(std::countr_zero(rest));
@@ -288,7 +308,7 @@ void RaceChecker::State::globalAccess(const Access &access, uint32_t lanes) {
           piece.map = GlobalShadow::steps(int(lane << shift) - int(index), shift);
       }
     }
-    pieceAccess(access, piece, at);
+    pieceAccess(access, piece, at, pass);
   }
 }
 

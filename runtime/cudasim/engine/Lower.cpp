@@ -184,13 +184,24 @@ int Lowering::registerOf(const Operand &op) const {
   return current->registerBase + op.reg;
 }
 
+bool Lowering::isWide128(const Operand &op) const {
+  return op.kind == Operand::Kind::Register && upperHalf.count(current->registerBase + op.reg);
+}
+
+std::pair<int, int> Lowering::halvesOf(const Operand &op) const {
+  if (!isWide128(op))
+    refuse("expected a 128-bit register");
+  int low = registerOf(op);
+  return {low, upperHalf.at(low)};
+}
+
 static const std::pair<std::string_view, Special> specialNames[] = {
     {"%tid.x", TidX}, {"%tid.y", TidY}, {"%tid.z", TidZ}, {"%ntid.x", NTidX}, {"%ntid.y", NTidY}, {"%ntid.z", NTidZ},
     {"%ctaid.x", CtaIdX}, {"%ctaid.y", CtaIdY}, {"%ctaid.z", CtaIdZ}, {"%nctaid.x", NCtaIdX}, {"%nctaid.y", NCtaIdY},
     {"%nctaid.z", NCtaIdZ}, {"%laneid", LaneId}, {"%warpid", WarpId}, {"%nwarpid", NWarpId}, {"%smid", SmId},
     {"%nsmid", NSmId}, {"%gridid", GridId}, {"%lanemask_eq", LaneMaskEq}, {"%lanemask_lt", LaneMaskLt},
     {"%lanemask_le", LaneMaskLe}, {"%lanemask_gt", LaneMaskGt}, {"%lanemask_ge", LaneMaskGe}, {"%envreg1", EnvReg1},
-    {"%envreg2", EnvReg2}, {"%dynamic_smem_size", DynamicSmemSize}, {"%total_smem_size", TotalSmemSize},
+    {"%envreg2", EnvReg2}, {"%dynamic_smem_size", DynamicSmemSize}, {"%total_smem_size", TotalSmemSize}, {"%aggr_smem_size", TotalSmemSize},
     {"%clusterid.x", CtaIdX}, {"%clusterid.y", CtaIdY}, {"%clusterid.z", CtaIdZ}, {"%nclusterid.x", NCtaIdX},
     {"%nclusterid.y", NCtaIdY}, {"%nclusterid.z", NCtaIdZ}, {"%cluster_ctaid.x", ZeroSpecial},
     {"%cluster_ctaid.y", ZeroSpecial}, {"%cluster_ctaid.z", ZeroSpecial}, {"%cluster_ctarank", ZeroSpecial},
@@ -212,8 +223,9 @@ Lowering::Value Lowering::addressValue(const Operand &op, unsigned bytes) {
     return constant(sharedOffset.at(shared->second) + uint64_t(op.value), bytes);
   auto global = globals.find(op.name);
   if (global == globals.end()) {
-    if (program.functionIndex.count(op.name))
-      refuse("function pointers are not supported (the address of " + std::string(op.name) + " is taken)");
+    auto function = program.functionIndex.find(op.name);
+    if (function != program.functionIndex.end())
+      return constant(functionAddress(size_t(function->second)), bytes);
     refuse("unknown name " + std::string(op.name));
   }
   return constant(global->second + uint64_t(op.value), bytes);
@@ -227,7 +239,11 @@ Lowering::Value Lowering::value(const Operand &op, Type type) {
   unsigned bytes = ptx::sizeOf(type);
   switch (op.kind) {
   case Operand::Kind::Register: {
+    if (op.negate)
+      refuse("a register cannot be negated here");
     int reg = registerOf(op);
+    if (isWide128(op))
+      refuse("a 128-bit register cannot be used here");
     if (classOf(reg) == RegClass::Predicate)
       refuse("a predicate cannot be used as a value here");
     if (classOf(reg) == RegClass::Wide && bytes < 8) { // narrowing read
@@ -269,6 +285,10 @@ Lowering::Value Lowering::value(const Operand &op, Type type) {
       def(inst.d, d, true);
       return {0, d};
     }
+    // Performance counters, spare environment registers, reserved shared memory, device graphs: nothing of the kind here.
+    for (std::string_view prefix : {"%pm", "%envreg", "%reserved_smem_offset", "%current_graph_exec"})
+      if (op.name.substr(0, prefix.size()) == prefix)
+        return constant(0, bytes);
     if (op.name == "%is_explicit_cluster")
       refuse("%is_explicit_cluster is a predicate");
     refuse("special register " + std::string(op.name) + " is not supported");
@@ -289,6 +309,10 @@ Lowering::Value Lowering::predicate(const Operand &op, bool &negated) {
     negated = (op.value == 0) != op.negate;
     return trueValue();
   }
+  if (op.kind == Operand::Kind::Special && op.name == "%is_explicit_cluster") { // there are none
+    negated = !op.negate;
+    return trueValue();
+  }
   int reg = registerOf(op);
   if (classOf(reg) != RegClass::Predicate)
     refuse("expected a predicate");
@@ -300,6 +324,8 @@ int Lowering::destination(const Operand &op, unsigned bytes) {
   if (op.kind == Operand::Kind::Sink)
     return temporary(wanted);
   int reg = registerOf(op);
+  if (isWide128(op))
+    refuse("a 128-bit register cannot be used here");
   if (classOf(reg) != wanted)
     refuse(classOf(reg) == RegClass::Predicate ? "a predicate cannot hold this result"
                                                : "the destination register has another width than the result");
@@ -419,9 +445,15 @@ void Lowering::collectShared(const ptx::Function &function, std::vector<const pt
     for (const Operand &element : op.elements)
       self(self, element);
   };
-  for (const ptx::Instruction &instruction : function.instructions)
+  for (const ptx::Instruction &instruction : function.instructions) {
     for (const Operand &op : instruction.operands)
       visit(visit, op);
+    if (instruction.parts[0] == "call")
+      for (const Operand &op : instruction.operands)
+        if (op.kind == Operand::Kind::Register) // through a pointer: any of these
+          for (const ptx::Function *callee : calledByPointer())
+            collectShared(*callee, seen);
+  }
 }
 
 void Lowering::layoutShared() {
@@ -454,10 +486,7 @@ int64_t Lowering::localOffset(int variable) {
 static RegClass classOfType(Type type) {
   if (type == Type::Pred)
     return RegClass::Predicate;
-  unsigned bytes = ptx::sizeOf(type);
-  if (bytes == 16)
-    throw Refusal{"128-bit registers are not supported"};
-  return bytes == 8 ? RegClass::Wide : RegClass::Word;
+  return ptx::sizeOf(type) >= 8 ? RegClass::Wide : RegClass::Word;
 }
 
 void Lowering::lowerBody(Instance &instance, const std::vector<std::pair<int, Value>> &incoming) {
@@ -470,6 +499,9 @@ void Lowering::lowerBody(Instance &instance, const std::vector<std::pair<int, Va
   instance.registerBase = int(lowered.registers.size());
   for (Type type : function.registers)
     lowered.registers.push_back(classOfType(type));
+  for (size_t i = 0; i < function.registers.size(); ++i)
+    if (function.registers[i] == Type::B128)
+      upperHalf[instance.registerBase + int(i)] = temporary(RegClass::Wide);
   instance.localOf.resize(function.variables.size(), -1);
   for (auto &[reg, from] : incoming) // register parameters
     move(instance.registerBase + reg, from);
@@ -513,8 +545,12 @@ void Lowering::lowerCall() {
   const Operand &target = operand(next++);
   if (ops.size() > next && ops[next].kind == Operand::Kind::List)
     arguments = &ops[next++];
+  if (target.kind == Operand::Kind::Register) {
+    lowerIndirectCall(target, results, arguments);
+    return;
+  }
   if (target.kind != Operand::Kind::Symbol)
-    refuse("indirect calls are not supported");
+    refuse("expected a function");
   auto found = program.functionIndex.find(target.name);
   if (found == program.functionIndex.end())
     refuse("call of an unknown function " + std::string(target.name));
@@ -550,13 +586,6 @@ void Lowering::lowerCall() {
     }
     return;
   }
-  if (std::find(callStack.begin(), callStack.end(), &callee) != callStack.end())
-    refuse("recursion is not supported (" + std::string(callee.name) + " calls itself)");
-  if (lowered.code.size() > 2000000)
-    refuse("the function is too large after inlining");
-  instances.push_back({&callee, 0, {}, {}, {}});
-  Instance &instance = instances.back();
-  instance.localOf.resize(callee.variables.size(), -1);
   // A guarded call skips the body.
   int skip = -1;
   if (at->guard >= 0) {
@@ -564,6 +593,30 @@ void Lowering::lowerCall() {
     Inst &inst = emit(Kind::Branch, nullptr, Class::Control);
     inst.guardFlip = ~inst.guardFlip;
   }
+  inlineCall(callee, results, arguments);
+  if (skip >= 0)
+    lowered.code[skip].target = uint32_t(lowered.code.size());
+}
+
+/// The callee's body, with its parameters bound to these operands, for all lanes that come here.
+void Lowering::inlineCall(const ptx::Function &callee, const Operand *results, const Operand *arguments) {
+  if (std::find(callStack.begin(), callStack.end(), &callee) != callStack.end())
+    refuse("recursion is not supported (" + std::string(callee.name) + " calls itself)");
+  if (lowered.code.size() > 2000000)
+    refuse("the function is too large after inlining");
+  auto element = [&](const Operand *list, size_t index) -> const Operand & {
+    if (!list || index >= list->elements.size())
+      refuse(list == results ? "a result is missing" : "an argument is missing");
+    return list->elements[index];
+  };
+  auto place = [&](const Operand &op) -> int64_t {
+    if (op.kind != Operand::Kind::Variable)
+      refuse("an argument of this function must be a .param variable");
+    return localOffset(op.var);
+  };
+  instances.push_back({&callee, 0, {}, {}, {}});
+  Instance &instance = instances.back();
+  instance.localOf.resize(callee.variables.size(), -1);
   const ptx::Instruction *callSite = at;
   ptx::Instruction unguarded = *at;
   unguarded.guard = -1;
@@ -571,33 +624,101 @@ void Lowering::lowerCall() {
   std::vector<std::pair<int, Value>> incoming; // callee register index → value
   for (size_t i = 0; i < callee.params.size(); ++i) {
     const ptx::Variable &formal = callee.variables[callee.params[i]];
-    const Operand &actual = argument(i);
+    const Operand &actual = element(arguments, i);
     if (formal.isRegister)
       incoming.push_back({formal.reg, value(actual, formal.type)});
     else
-      instance.localOf[callee.params[i]] = int64_t(localOfArgument(actual));
+      instance.localOf[callee.params[i]] = place(actual);
   }
-  for (size_t i = 0; i < callee.results.size(); ++i) {
-    const ptx::Variable &formal = callee.variables[callee.results[i]];
-    if (!formal.isRegister) {
-      if (!results || i >= results->elements.size())
-        refuse("a result is missing");
-      instance.localOf[callee.results[i]] = int64_t(localOfArgument(results->elements[i]));
-    }
-  }
+  for (size_t i = 0; i < callee.results.size(); ++i)
+    if (!callee.variables[callee.results[i]].isRegister)
+      instance.localOf[callee.results[i]] = place(element(results, i));
   lowerBody(instance, incoming);
-  // Register results.
   for (size_t i = 0; i < callee.results.size(); ++i) {
     const ptx::Variable &formal = callee.variables[callee.results[i]];
-    if (formal.isRegister) {
-      if (!results || i >= results->elements.size())
-        refuse("a result is missing");
-      move(registerOf(results->elements[i]), {0, instance.registerBase + formal.reg});
-    }
+    if (formal.isRegister)
+      move(registerOf(element(results, i)), {0, instance.registerBase + formal.reg});
   }
   at = callSite;
-  if (skip >= 0)
+}
+
+/// Functions whose address some instruction or initialiser takes.
+const std::vector<const ptx::Function *> &Lowering::calledByPointer() {
+  if (addressTaken)
+    return *addressTaken;
+  addressTaken.emplace();
+  auto take = [&](std::string_view name) {
+    auto it = program.functionIndex.find(name);
+    if (it == program.functionIndex.end())
+      return;
+    const ptx::Function *function = &program.functions[it->second];
+    if (function->hasBody && !function->isEntry && std::find(addressTaken->begin(), addressTaken->end(), function) == addressTaken->end())
+      addressTaken->push_back(function);
+  };
+  for (const ptx::Variable &variable : program.globals)
+    for (const ptx::Initializer::Item &item : variable.initializer.items)
+      if (item.isSymbol)
+        take(item.symbol);
+  for (const ptx::Function &function : program.functions)
+    for (const ptx::Instruction &instruction : function.instructions)
+      if (instruction.parts[0] != "call")
+        for (const Operand &op : instruction.operands)
+          if (op.kind == Operand::Kind::Symbol)
+            take(op.name);
+  return *addressTaken;
+}
+
+/// A chain of compares over all functions that fit; each body is inlined behind its compare.
+void Lowering::lowerIndirectCall(const Operand &pointer, const Operand *results, const Operand *arguments) {
+  Value target = value(pointer, Type::B64);
+  auto setPredicate = [&](int d, Value from, bool negated, PredOp op = PredOp::Mov, Value with = {predTrue, -1}, bool negatedWith = false) {
+    Inst &inst = emit(Kind::Masked, table.predicate(op), Class::Control);
+    inst.flags = uint32_t(negated) | uint32_t(negatedWith) << 1;
+    use(inst.a, from);
+    use(inst.b, with);
+    def(inst.d, d, true);
+  };
+  int missing = temporary(RegClass::Predicate), hit = temporary(RegClass::Predicate);
+  unguarded = true;
+  setPredicate(missing, trueValue(), true);
+  unguarded = false;
+  setPredicate(missing, trueValue(), false);
+  auto fits = [&](const std::vector<int> &formals, const ptx::Function &callee, const Operand *actuals) {
+    if (formals.size() != (actuals ? actuals->elements.size() : 0))
+      return false;
+    for (size_t i = 0; i < formals.size(); ++i) {
+      const Operand &actual = actuals->elements[i];
+      const ptx::Variable &formal = callee.variables[formals[i]];
+      if (formal.isRegister != (actual.kind != Operand::Kind::Variable))
+        return false;
+      if (!formal.isRegister && current->function->variables[actual.var].size != formal.size)
+        return false;
+    }
+    return true;
+  };
+  for (const ptx::Function *callee : calledByPointer()) {
+    if (!fits(callee->params, *callee, arguments) || !fits(callee->results, *callee, results) ||
+        std::find(callStack.begin(), callStack.end(), callee) != callStack.end()) // runBadCall says so if it is ever called
+      continue;
+    unguarded = true;
+    Inst &compare = emit(Kind::Masked, table.compare(Type::U64, Cmp::Eq, false), Class::Control);
+    use(compare.a, target);
+    use(compare.b, constant(functionAddress(size_t(callee - program.functions.data())), 8));
+    def(compare.d, hit, true);
+    setPredicate(hit, {0, hit}, false, PredOp::And, {0, missing});
+    setPredicate(missing, {0, missing}, false, PredOp::And, {0, hit}, true);
+    size_t skip = lowered.code.size();
+    Inst &branch = emit(Kind::Branch, nullptr, Class::Control);
+    use(branch.guard, {0, hit});
+    branch.guardFlip = ~0u;
+    unguarded = false;
+    inlineCall(*callee, results, arguments);
     lowered.code[skip].target = uint32_t(lowered.code.size());
+  }
+  unguarded = true;
+  Inst &bad = emit(Kind::Masked, runBadCall, Class::Control);
+  use(bad.guard, {0, missing});
+  unguarded = false;
 }
 
 void Lowering::run() {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include "runtime/cudasim/engine/Function.h"
+#include "runtime/cudasim/engine/Rare.h"
 #include "runtime/cudasim/engine/handlers/Handlers.h"
 
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 namespace graphc::cudasim {
 
@@ -57,6 +60,8 @@ private:
   std::deque<Instance> instances;
   Instance *current = nullptr;
   std::vector<const ptx::Function *> callStack;
+  std::optional<std::vector<const ptx::Function *>> addressTaken;
+  std::unordered_map<int, int> upperHalf; ///< of 128-bit registers: the register of the upper 64 bits
   const ptx::Instruction *at = nullptr;
   Mods *mods = nullptr;
   bool unguarded = false; ///< emit without the instruction's guard (temporaries)
@@ -95,6 +100,9 @@ private:
   int predicateDestination(const ptx::Operand &op);
   RegClass classOf(int reg) const { return lowered.registers[reg]; }
   int registerOf(const ptx::Operand &op) const;
+  /// The two halves of a 128-bit register.
+  bool isWide128(const ptx::Operand &op) const;
+  std::pair<int, int> halvesOf(const ptx::Operand &op) const;
   static Class classFor(ptx::Type type);
   std::vector<Ref> &newList(size_t size);
 
@@ -120,6 +128,9 @@ private:
   void lowerBody(Instance &instance, const std::vector<std::pair<int, Value>> &incoming = {});
   void lower();
   void lowerCall();
+  void lowerIndirectCall(const ptx::Operand &pointer, const ptx::Operand *results, const ptx::Operand *arguments);
+  void inlineCall(const ptx::Function &callee, const ptx::Operand *results, const ptx::Operand *arguments);
+  const std::vector<const ptx::Function *> &calledByPointer();
   void lowerIntegerOrFloat(std::string_view opcode);
   void lowerMov();
   void lowerCvt();
@@ -135,7 +146,16 @@ private:
   void simple(Handler fn, ptx::Type result, std::initializer_list<Value> sources, const ptx::Operand &d, Class cls,
               uint32_t flags = 0);
 
-  // Memory and synchronisation (LowerMemory.cpp)
+  // Rare instructions (LowerRare.cpp)
+  bool lowerRare(std::string_view opcode);
+  void rare(Handler fn, ptx::Type result, std::initializer_list<Value> sources, const RareForm &form, uint32_t flags = 0);
+  void lowerLop3Predicate();
+  void lowerMixedPrecision(std::string_view opcode);
+  void lowerFp8Conversion();
+  bool lowerVideo(std::string_view opcode);
+  static uint32_t takeFloatFlags(Mods &mods);
+
+  // Memory (LowerMemory.cpp)
   Address address(const ptx::Operand &op, MemSpace space, bool isParam = false);
   MemOp &newMem(const Address &address, unsigned caches = 1);
   void useAddress(MemOp &mem, const Address &address);
@@ -145,7 +165,10 @@ private:
   void lowerLoad();
   void lowerStore();
   void lowerAtomic(bool isRed);
+  void lowerAtomic128(bool isCas, MemOp &semantics, const Address &to);
   void lowerAsync();
+
+  // Synchronisation, warps and matrices (LowerWarp.cpp)
   void lowerMatrix(bool isStore);
   void lowerBarrier(std::string_view opcode);
   void lowerShfl();
@@ -154,6 +177,8 @@ private:
   void lowerRedux();
   void lowerElect();
   void lowerMma();
+  Inst &emitMma(Handler fn, MmaShape shape, const size_t (&counts)[4]);
+  void lowerMmaFp8(MmaShape shape, ptx::Type d, ptx::Type a, ptx::Type b);
   void lowerWmma();
   void lowerMbarrier();
   void lowerFence(std::string_view opcode);

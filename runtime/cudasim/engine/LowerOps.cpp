@@ -1,6 +1,8 @@
 // Lowering: the dispatch over opcodes, arithmetic, moves, conversions and comparisons.
 #include "runtime/cudasim/engine/Lower.h"
 
+#include <tuple>
+
 namespace graphc::cudasim {
 
 using ptx::Operand;
@@ -14,7 +16,7 @@ static bool isSignedType(Type type) { return type >= Type::S8 && type <= Type::S
 static Kind kindFor(unsigned bytes) { return bytes == 8 ? Kind::Simd64 : Kind::Simd32; }
 
 /// Rounding, ftz, sat of float arithmetic.
-static uint32_t takeFloatFlags(Mods &mods) {
+uint32_t Lowering::takeFloatFlags(Mods &mods) {
   uint32_t flags = 0;
   if (mods.take("rz"))
     flags |= RoundZero;
@@ -144,8 +146,9 @@ void Lowering::lower() {
                : space == "local"                                                        ? 2
                : space == "param" || space == "param::entry"                             ? 3
                : space == "global"                                                       ? 0
-                                                                                         : 4;
-    if (inst.sub == 4)
+               : space == "const"                                                        ? 4
+                                                                                         : 5;
+    if (inst.sub == 5)
       refuse("isspacep." + std::string(space) + " is not supported");
     use(inst.a, a);
     def(inst.d, d, true);
@@ -155,6 +158,8 @@ void Lowering::lower() {
 }
 
 void Lowering::lowerIntegerOrFloat(std::string_view opcode) {
+  if (lowerRare(opcode))
+    return;
   if (opcode == "mad" || opcode == "fma") {
     lowerMad(opcode == "fma");
     return;
@@ -191,9 +196,6 @@ void Lowering::lowerIntegerOrFloat(std::string_view opcode) {
       simple(table.integer(op, type), type, {a}, operand(0), Class::Integer);
       return;
     }
-    if (op == Op::Min || op == Op::Max)
-      if (mods->has("relu"))
-        refuse("integer relu is not supported");
     Value b = value(operand(2), type);
     if (saturate) { // in 64 bits, then narrowed with saturation
       int wideA = temporary(RegClass::Wide), wideB = temporary(RegClass::Wide), sum = temporary(RegClass::Wide);
@@ -224,18 +226,27 @@ void Lowering::lowerIntegerOrFloat(std::string_view opcode) {
     refuse("only the approximate form exists");
   if ((approximate || full) && !transcendental && op != Op::Div && op != Op::Rcp && op != Op::Sqrt)
     refuse("approx is not defined here");
+  bool absolute = false; // of the three-input forms
   if (op == Op::Min || op == Op::Max) {
     bool nan = mods->take("NaN"), xorsign = mods->take("xorsign");
     if (xorsign)
       mods->take("abs");
-    if (nan && xorsign)
-      refuse("NaN with xorsign is not supported");
+    else if (hasOperand(3) && type == Type::F32)
+      absolute = mods->take("abs");
     bool isMax = op == Op::Max;
     op = nan ? (isMax ? Op::MaxNan : Op::MinNan) : xorsign ? (isMax ? Op::MaxXorSign : Op::MinXorSign) : op;
   }
   if (op == Op::Sqrt || op == Op::Rcp)
     mods->take("ftz");
-  Value a = value(operand(1), type);
+  auto source = [&](size_t index) {
+    Value v = value(operand(index), type);
+    if (!absolute)
+      return v;
+    int magnitude = temporary(RegClass::Word);
+    unaryInto(table.real(Op::Abs, Type::F32, 0), magnitude, v, Kind::Simd32, Class::Fp32);
+    return Value{0, magnitude};
+  };
+  Value a = source(1);
   Handler fn = isHalf(type) ? table.half(op, type, flags) : table.real(op, type, flags);
   Class cls = transcendental || op == Op::Rcp || op == Op::Sqrt || op == Op::Div ? Class::Special : classFor(type);
   if (unaryOp) {
@@ -244,9 +255,9 @@ void Lowering::lowerIntegerOrFloat(std::string_view opcode) {
       lowered.code.back().sub = type == Type::F16x2 || type == Type::BF16x2;
     return;
   }
-  Value b = value(operand(2), type);
+  Value b = source(2);
   if (hasOperand(3) && (op == Op::Min || op == Op::Max || op == Op::MinNan || op == Op::MaxNan)) { // three inputs
-    Value c = value(operand(3), type);
+    Value c = source(3);
     int first = temporary(ptx::sizeOf(type) == 8 ? RegClass::Wide : RegClass::Word);
     Inst &inst = emit(kindFor(ptx::sizeOf(type)), fn, cls);
     inst.flags = flags;
@@ -294,8 +305,6 @@ void Lowering::lowerMad(bool isFma) {
   }
   if (!lo && !hi && !wide)
     refuse("mad needs .lo, .hi or .wide");
-  if (mods->has("sat"))
-    refuse("mad.hi.sat is not supported");
   Type result = wide ? (ptx::sizeOf(type) == 4 ? Type::B64 : Type::B32) : type;
   Value a = value(operand(1), type), b = value(operand(2), type), c = value(operand(3), result);
   simple(table.integer(wide ? Op::MadWide : hi ? Op::MadHi : Op::MadLo, type), result, {a, b, c}, operand(0),
@@ -419,38 +428,19 @@ void Lowering::lowerBits(std::string_view opcode) {
     simple(table.integer(Op::Sad, type), type, {a, b, c}, operand(0), Class::Integer);
   } else if (opcode == "mul24" || opcode == "mad24") {
     if (!mods->take("lo"))
-      refuse("only .lo is supported");
+      refuse("needs .lo or .hi");
     Type type = mods->takeType();
     Value a = value(operand(1), type), b = value(operand(2), type);
     if (opcode == "mul24")
       simple(table.integer(Op::Mul24, type), type, {a, b}, operand(0), Class::Integer);
     else
       simple(table.integer(Op::Mad24, type), type, {a, b, value(operand(3), type)}, operand(0), Class::Integer);
-  } else if (opcode == "dp4a" || opcode == "dp2a") {
-    bool high = mods->take("hi");
-    bool low = mods->take("lo");
+  } else if (opcode == "dp4a") {
     Type typeA = mods->takeType(), typeB = mods->takeType();
     bool signedA = isSignedType(typeA), signedB = isSignedType(typeB);
-    Op op;
-    if (opcode == "dp4a") {
-      op = signedA ? (signedB ? Op::Dp4aSS : Op::Dp4aSU) : (signedB ? Op::Dp4aUS : Op::Dp4aUU);
-    } else {
-      if (high == low)
-        refuse("dp2a needs .lo or .hi");
-      if (signedA != signedB)
-        refuse("mixed signs are not supported");
-      op = high ? (signedA ? Op::Dp2aHiSS : Op::Dp2aHiUU) : (signedA ? Op::Dp2aLoSS : Op::Dp2aLoUU);
-    }
+    Op op = signedA ? (signedB ? Op::Dp4aSS : Op::Dp4aSU) : (signedB ? Op::Dp4aUS : Op::Dp4aUU);
     Value a = value(operand(1), Type::B32), b = value(operand(2), Type::B32), c = value(operand(3), Type::B32);
     simple(table.integer(op, Type::B32), Type::B32, {a, b, c}, operand(0), Class::Integer);
-  } else if (opcode == "slct") {
-    bool ftz = mods->take("ftz");
-    (void)ftz;
-    Type type = mods->takeType(), test = mods->takeType();
-    if (test != Type::S32)
-      refuse("only an s32 selector is supported");
-    Value a = value(operand(1), type), b = value(operand(2), type), c = value(operand(3), Type::S32);
-    simple(table.integer(Op::Slct, type), type, {a, b, c}, operand(0), Class::Integer);
   } else if (opcode == "testp") {
     static const std::pair<std::string_view, uint8_t> tests[] = {{"finite", 0}, {"infinite", 1}, {"number", 2},
                                                                  {"notanumber", 3}, {"normal", 4}, {"subnormal", 5}};
@@ -487,6 +477,35 @@ void Lowering::lowerMov() {
     return;
   }
   unsigned bytes = ptx::sizeOf(type);
+  if (bytes == 16) {
+    auto halves = [&](const Operand &op) -> std::pair<Value, Value> {
+      if (op.kind == Operand::Kind::Vector) {
+        if (op.elements.size() != 2)
+          refuse("128 bits are two 64-bit pieces");
+        return {value(op.elements[0], Type::B64), value(op.elements[1], Type::B64)};
+      }
+      auto [low, high] = halvesOf(op);
+      return {{0, low}, {0, high}};
+    };
+    auto [low, high] = halves(from);
+    int intoLow, intoHigh;
+    if (to.kind == Operand::Kind::Vector) {
+      if (to.elements.size() != 2)
+        refuse("128 bits are two 64-bit pieces");
+      intoLow = destination(to.elements[0], 8);
+      intoHigh = destination(to.elements[1], 8);
+    } else {
+      std::tie(intoLow, intoHigh) = halvesOf(to);
+    }
+    if (high.reg == intoLow && high.reg >= 0) { // the pieces swap places
+      int copy = temporary(RegClass::Wide);
+      move(copy, high);
+      high = {0, copy};
+    }
+    move(intoLow, low);
+    move(intoHigh, high);
+    return;
+  }
   if (to.kind == Operand::Kind::Vector) { // unpack
     size_t count = to.elements.size();
     unsigned part = count ? unsigned(bytes / count) : 0;
@@ -573,6 +592,8 @@ void Lowering::lowerMov() {
 }
 
 void Lowering::lowerCvt() {
+  if (lowerRare("cvt"))
+    return;
   CvtRound round = CvtRound::Default;
   static const std::pair<std::string_view, CvtRound> rounds[] = {
       {"rn", CvtRound::Rn},   {"rz", CvtRound::Rz},   {"rm", CvtRound::Rm},   {"rp", CvtRound::Rp}, {"rni", CvtRound::Rni},

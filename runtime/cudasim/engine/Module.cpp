@@ -115,7 +115,7 @@ std::unique_ptr<Module> Module::load(std::string_view ptx, const DeviceModel &mo
           if (!program.functionIndex.count(item.symbol))
             return fail(Failure::InvalidPtx, "line " + std::to_string(variable.line) + ": unknown name " +
                                                  std::string(item.symbol) + " in an initialiser");
-          value = 0; // a function's address: calling it is refused where it happens
+          value += functionAddress(size_t(program.functionIndex.at(item.symbol)));
         } else {
           value += it->second;
         }

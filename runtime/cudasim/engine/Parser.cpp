@@ -1,239 +1,16 @@
-// The PTX grammar: a hand-written lexer and a recursive parser.
+// The PTX grammar: a recursive parser over Lexer.h.
 //
 // Strict on purpose. An early prototype took `.loc` to end at `;` and silently swallowed a quarter of the program; here
 // whatever the grammar does not name is an error with its line. Only instructions stay open: their mnemonics are
 // judged by the decoder, which refuses one function, not the module.
+#include "runtime/cudasim/engine/Lexer.h"
 #include "runtime/cudasim/engine/Ptx.h"
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 
 namespace graphc::cudasim::ptx {
 
-unsigned sizeOf(Type type) {
-  switch (type) {
-  case Type::B8: case Type::U8: case Type::S8: case Type::E4M3: case Type::E5M2:
-    return 1;
-  case Type::B16: case Type::U16: case Type::S16: case Type::F16: case Type::BF16: case Type::E4M3x2: case Type::E5M2x2:
-    return 2;
-  case Type::B32: case Type::U32: case Type::S32: case Type::F32: case Type::F16x2: case Type::BF16x2: case Type::TF32:
-    return 4;
-  case Type::B64: case Type::U64: case Type::S64: case Type::F64: case Type::F32x2:
-    return 8;
-  case Type::B128:
-    return 16;
-  case Type::None: case Type::Pred:
-    return 0;
-  }
-  return 0;
-}
-
-Type typeNamed(std::string_view text) {
-  static const std::unordered_map<std::string_view, Type> names = {
-      {"pred", Type::Pred}, {"b8", Type::B8}, {"b16", Type::B16}, {"b32", Type::B32}, {"b64", Type::B64},
-      {"b128", Type::B128}, {"u8", Type::U8}, {"u16", Type::U16}, {"u32", Type::U32}, {"u64", Type::U64},
-      {"s8", Type::S8}, {"s16", Type::S16}, {"s32", Type::S32}, {"s64", Type::S64}, {"f16", Type::F16},
-      {"f16x2", Type::F16x2}, {"bf16", Type::BF16}, {"bf16x2", Type::BF16x2}, {"tf32", Type::TF32},
-      {"f32", Type::F32}, {"f64", Type::F64}, {"f32x2", Type::F32x2}, {"e4m3", Type::E4M3}, {"e5m2", Type::E5M2},
-      {"e4m3x2", Type::E4M3x2}, {"e5m2x2", Type::E5M2x2}};
-  auto it = names.find(text);
-  return it == names.end() ? Type::None : it->second;
-}
-
-int Function::findLabel(std::string_view label, int scope) const {
-  for (; scope >= 0; scope = scopeParents[scope])
-    for (const Label &candidate : labels)
-      if (candidate.scope == scope && candidate.name == label)
-        return int(candidate.index);
-  return -1;
-}
-
 namespace {
-
-struct Failed {
-  std::string message;
-};
-
-enum class Tok : uint8_t { End, Name, Dot, Integer, Float32, Float64, String, Punct };
-
-struct Token {
-  Tok kind = Tok::End;
-  std::string_view text;
-  int64_t integer = 0;
-  double real = 0;
-  uint32_t line = 0;
-  bool is(char c) const { return kind == Tok::Punct && text[0] == c; }
-};
-
-bool nameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c == '%'; }
-bool digit(char c) { return c >= '0' && c <= '9'; }
-bool nameChar(char c) { return nameStart(c) || digit(c); }
-
-class Lexer {
-public:
-  explicit Lexer(std::string_view text) : at(text.data()), end(text.data() + text.size()) { advance(); }
-  const Token &peek() const { return token; }
-  Token take() {
-    Token taken = token;
-    advance();
-    return taken;
-  }
-  const char *tokenStart() const { return start; }
-  const char *lastEnd() const { return previousEnd; }
-  uint32_t line() const { return token.line; }
-
-  /// The mnemonic at a name token: dotted pieces with no blanks between, split.
-  void takeMnemonic(std::vector<std::string_view> &parts) {
-    const char *p = start;
-    for (;;) {
-      const char *piece = p;
-      while (p < end && (nameChar(*p) || (*p == ':' && p + 1 < end && p[1] == ':')))
-        p += *p == ':' ? 2 : 1;
-      if (p == piece)
-        throw Failed{"line " + std::to_string(token.line) + ": an instruction name ends with a dot"};
-      parts.emplace_back(piece, size_t(p - piece));
-      if (p < end && *p == '.')
-        ++p;
-      else
-        break;
-    }
-    at = p;
-    advance();
-  }
-  /// Rest of the current source line after the current token, without comments; the next token is on the next line.
-  std::string_view takeLine() {
-    const char *begin = start;
-    const char *p = begin;
-    while (p < end && *p != '\n' && !(*p == '/' && p + 1 < end && p[1] == '/'))
-      ++p;
-    std::string_view text(begin, size_t(p - begin));
-    while (p < end && *p != '\n')
-      ++p;
-    at = p;
-    lineNumber = token.line;
-    advance();
-    return text;
-  }
-
-private:
-  void advance() {
-    previousEnd = at;
-    for (;;) { // blanks and comments
-      if (at >= end) {
-        token = {Tok::End, {}, 0, 0, lineNumber};
-        start = end;
-        return;
-      }
-      if (*at == '\n') {
-        ++lineNumber;
-        ++at;
-      } else if (*at == ' ' || *at == '\t' || *at == '\r' || *at == 0) {
-        ++at;
-      } else if (*at == '/' && at + 1 < end && at[1] == '/') {
-        while (at < end && *at != '\n')
-          ++at;
-      } else if (*at == '/' && at + 1 < end && at[1] == '*') {
-        at += 2;
-        while (at + 1 < end && !(*at == '*' && at[1] == '/')) {
-          lineNumber += *at == '\n';
-          ++at;
-        }
-        at = at + 2 < end ? at + 2 : end;
-      } else {
-        break;
-      }
-    }
-    start = at;
-    token = {};
-    token.line = lineNumber;
-    char c = *at;
-    if (nameStart(c)) {
-      while (at < end && nameChar(*at))
-        ++at;
-      token.kind = Tok::Name;
-    } else if (c == '.' && at + 1 < end && nameStart(at[1])) {
-      ++at;
-      while (at < end && (nameChar(*at) || (*at == ':' && at + 1 < end && at[1] == ':')))
-        at += *at == ':' ? 2 : 1;
-      token.kind = Tok::Dot;
-    } else if (digit(c)) {
-      lexNumber();
-    } else if (c == '"') {
-      ++at;
-      while (at < end && *at != '"')
-        at += *at == '\\' ? 2 : 1;
-      ++at;
-      if (at > end)
-        throw Failed{"line " + std::to_string(lineNumber) + ": a string does not end"};
-      token.kind = Tok::String;
-      token.text = std::string_view(start + 1, size_t(at - start) - 2);
-      return;
-    } else {
-      ++at;
-      token.kind = Tok::Punct;
-    }
-    token.text = std::string_view(start, size_t(at - start));
-  }
-
-  void lexNumber() {
-    token.kind = Tok::Integer;
-    if (*at == '0' && at + 1 < end && (at[1] == 'f' || at[1] == 'F' || at[1] == 'd' || at[1] == 'D')) {
-      unsigned digits = at[1] == 'f' || at[1] == 'F' ? 8 : 16;
-      uint64_t bits = 0;
-      at += 2;
-      auto [p, ec] = std::from_chars(at, at + digits < end ? at + digits : end, bits, 16);
-      if (p != at + digits)
-        throw Failed{"line " + std::to_string(lineNumber) + ": a float constant needs " + std::to_string(digits) +
-                     " hexadecimal digits"};
-      at = p;
-      token.integer = int64_t(bits);
-      if (digits == 8) {
-        uint32_t word = uint32_t(bits);
-        float value;
-        std::memcpy(&value, &word, 4);
-        token.real = value;
-        token.kind = Tok::Float32;
-      } else {
-        std::memcpy(&token.real, &bits, 8);
-        token.kind = Tok::Float64;
-      }
-      return;
-    }
-    int base = 10;
-    if (*at == '0' && at + 1 < end && (at[1] == 'x' || at[1] == 'X')) {
-      base = 16;
-      at += 2;
-    } else if (*at == '0' && at + 1 < end && (at[1] == 'b' || at[1] == 'B')) {
-      base = 2;
-      at += 2;
-    } else if (*at == '0' && at + 1 < end && digit(at[1])) {
-      base = 8;
-    }
-    uint64_t value = 0;
-    const char *first = at;
-    auto [p, ec] = std::from_chars(at, end, value, base);
-    if (ec != std::errc() || p == first)
-      throw Failed{"line " + std::to_string(lineNumber) + ": bad integer constant"};
-    if (base == 10 && p < end && (*p == '.' || *p == 'e' || *p == 'E') && p + 1 < end &&
-        (digit(p[1]) || p[1] == '-' || p[1] == '+')) {
-      auto [q, ec2] = std::from_chars(first, end, token.real);
-      token.kind = Tok::Float64;
-      std::memcpy(&token.integer, &token.real, 8);
-      at = q;
-      return;
-    }
-    at = p;
-    if (at < end && (*at == 'U' || *at == 'u'))
-      ++at;
-    token.integer = int64_t(value);
-  }
-
-  const char *at, *end;
-  const char *start = nullptr, *previousEnd = nullptr;
-  uint32_t lineNumber = 1;
-  Token token;
-};
 
 class Parser {
 public:
@@ -689,8 +466,7 @@ private:
       expect(';');
       function->branchTargets.push_back({function->labels.back().name, std::move(targets)});
     } else if (name == "callprototype" || name == "calltargets") {
-      if (function->refused.empty() && name != "callprototype")
-        function->refused = "line " + std::to_string(lexer.line()) + ": ." + std::string(name) + " is not supported";
+      // A call through a pointer tries every function whose address is taken and whose parameters fit.
       while (!lexer.peek().is(';') && lexer.peek().kind != Tok::End)
         lexer.take();
       expect(';');
@@ -794,11 +570,23 @@ private:
     function->instructions.push_back(std::move(instruction));
   }
 
+  /// `r1.b0`, `r2.h10`: part of a register.
+  void selectorInto(Operand &operand) {
+    const Token &token = lexer.peek();
+    if (token.kind != Tok::Dot || token.text.size() < 3 || (token.text[1] != 'b' && token.text[1] != 'h'))
+      return;
+    for (char c : token.text.substr(2))
+      if (c < '0' || c > '7')
+        return;
+    operand.selector = lexer.take().text.substr(1);
+  }
+
   void nameInto(Operand &operand, std::string_view name) {
     if (name[0] == '%') {
       operand.reg = findRegister(name);
       if (operand.reg >= 0) {
         operand.kind = Operand::Kind::Register;
+        selectorInto(operand);
         return;
       }
       operand.kind = Operand::Kind::Special;
@@ -812,6 +600,7 @@ private:
     operand.reg = findRegister(name);
     if (operand.reg >= 0) {
       operand.kind = Operand::Kind::Register;
+      selectorInto(operand);
       return;
     }
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
@@ -889,6 +678,8 @@ private:
           result.real = -result.real;
           result.value ^= result.kind == Operand::Kind::Float32 ? int64_t(0x80000000) : INT64_MIN;
         }
+        else if (result.kind == Operand::Kind::Register && !result.negate)
+          result.negate = true; // the decoder knows which instructions allow it
         else
           fail("only a constant can be negated");
       }

@@ -20,7 +20,7 @@ enum class Type : uint8_t {
   U8, U16, U32, U64,
   S8, S16, S32, S64,
   F16, F16x2, BF16, BF16x2, TF32, F32, F64, F32x2,
-  E4M3, E5M2, E4M3x2, E5M2x2, // only named, to refuse them by name
+  E4M3, E5M2, E4M3x2, E5M2x2, // only in conversions and mma
 };
 /// Bytes of one value; a predicate counts as zero.
 unsigned sizeOf(Type type);
@@ -45,11 +45,12 @@ struct Operand {
     List,     ///< `(…)` of a call
   };
   Kind kind = Kind::Sink;
-  bool negate = false;
+  bool negate = false; ///< `!p`; in video instructions also `-r`
   int reg = -1, reg2 = -1, var = -1;
   int64_t value = 0;
   double real = 0;
   std::string_view name;
+  std::string_view selector; ///< of a register in video instructions: "h1", "b3210"
   std::vector<Operand> elements;
 };
 

@@ -252,6 +252,7 @@ void RaceChecker::blockStarts() {
   }
   s.exitedRemote = {};
   s.sharedSync.clear();
+  s.mbarriers.clear();
   for (State::Joining &joining : s.joining)
     joining = {};
 }
@@ -313,10 +314,15 @@ void RaceChecker::barrierReset(unsigned id) {
 
 void RaceChecker::mbarrierArrive(Warp &warp, uint32_t address) {
   State &s = *state;
-  s.sharedSync[address].device.join(s.snapshot(warp.index));
+  s.mbarriers[address].arriving.join(s.snapshot(warp.index));
   ++s.clock[warp.index];
 }
-void RaceChecker::mbarrierWait(Warp &warp, uint32_t address) { state->learn(warp.index, state->sharedSync[address].device); }
+void RaceChecker::mbarrierCompletes(uint32_t address) {
+  State::Mbarrier &barrier = state->mbarriers[address];
+  barrier.completed = barrier.arriving;
+  barrier.arriving = {};
+}
+void RaceChecker::mbarrierWait(Warp &warp, uint32_t address) { state->learn(warp.index, state->mbarriers[address].completed); }
 
 void RaceChecker::copyCompleted(Warp &warp, const AsyncEntry &entry) {
   State &s = *state;
@@ -349,9 +355,26 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
     }
     return;
   }
-  if (inst.fn == runAsyncCommit || inst.fn == runAsyncWait || inst.fn == runMbarrier)
+  if (inst.fn == runAsyncCommit || inst.fn == runAsyncWait)
     return;
   const MemOp &mem = *inst.mem;
+  if (inst.fn == runMbarrier) { // the object itself: set up by a plain write, then used by strong accesses
+    if (!s.checkShared)
+      return;
+    alignas(64) uint64_t places[32];
+    uint32_t lanes = laneAddresses(warp, mem, mask, places), inShared = 0;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      inShared |= uint32_t(concreteSpace(mem.space, places[lane]) == MemSpace::Shared) << lane;
+    }
+    MbarrierOp op = MbarrierOp(inst.sub);
+    bool plain = op == MbarrierOp::Init || op == MbarrierOp::Inval, waits = op == MbarrierOp::TestWait || op == MbarrierOp::TestWaitParity;
+    ++s.serial;
+    State::Access use{warp, inst, mem, 8, !plain, !waits, !plain, places};
+    if (inShared)
+      s.sharedAccess(use, inShared);
+    return;
+  }
   if (mem.space == MemSpace::Local || mem.space == MemSpace::Param)
     return;
   if (mem.space == MemSpace::Global && mem.access != AccessKind::AsyncCopy && !s.checkGlobal && !mem.strong)

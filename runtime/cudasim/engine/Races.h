@@ -152,6 +152,10 @@ struct RaceChecker::State {
   };
   Joining joining[16];
   std::unordered_map<uint32_t, SyncVariable> sharedSync;
+  struct Mbarrier { ///< arrivals release into the phase, a wait acquires the phase that is complete
+    Knowledge arriving, completed;
+  };
+  std::unordered_map<uint32_t, Mbarrier> mbarriers; ///< by address
   uint32_t serial = 0;
   SharedShadow shared;
   std::shared_ptr<GlobalShadow> global;
@@ -210,8 +214,10 @@ struct RaceChecker::State {
   void dropLogs();
 
   // Global memory (GlobalRaces.cpp)
+  enum class Pass : uint8_t { Both, Check, Note };
   void globalAccess(const Access &access, uint32_t lanes);
-  void pieceAccess(const Access &access, const GlobalShadow::Touch &piece, uint64_t lineAddress);
+  void pieces(const Access &access, uint32_t lanes, GlobalShadow::Touch piece, Pass pass);
+  void pieceAccess(const Access &access, const GlobalShadow::Touch &piece, uint64_t lineAddress, Pass pass = Pass::Both);
   bool isBefore(const Access &access, const GlobalShadow::Touch &piece, const GlobalShadow::Touch &earlier,
                 unsigned &lane, unsigned &earlierLane, uint32_t &granuleIndex) const;
   void complainGlobal(const Access &access, const GlobalShadow::Touch &earlier, const char *what, unsigned lane,

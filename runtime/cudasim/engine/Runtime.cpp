@@ -170,6 +170,12 @@ void runTrap(Warp &warp, const Inst &inst, void *, uint32_t mask) {
   report(warp, inst, unsigned(__builtin_ctz(mask)), FindingKind::Trap, "the kernel executed a trap");
 }
 
+void runBadCall(Warp &warp, const Inst &inst, void *, uint32_t mask) {
+  report(warp, inst, unsigned(__builtin_ctz(mask)), FindingKind::InvalidInstruction,
+         "a call through a pointer that holds the address of no function with these parameters, or of one that is running "
+         "already (recursion is not supported)");
+}
+
 void runFence(Warp &warp, const Inst &, void *, uint32_t) {
   (void)warp;
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -203,7 +209,11 @@ void runIsSpace(Warp &warp, const Inst &inst, void *, uint32_t mask) {
   uint32_t &p = warp.pred(inst.d), value = 0;
   for (int i = 0; i < 32; ++i) {
     uint64_t address = a[i];
-    value |= uint32_t(concreteSpace(MemSpace::Generic, address) == spaces[inst.sub]) << i;
+    MemSpace space = concreteSpace(MemSpace::Generic, address);
+    bool is = inst.sub < 4 && space == spaces[inst.sub];
+    if (space == MemSpace::Global && (inst.sub == 0 || inst.sub == 4)) // constants lie in global memory, read-only
+      is = warp.block->launch->memory->accessible(address).readOnly == (inst.sub == 4);
+    value |= uint32_t(is) << i;
   }
   p = (p & ~mask) | (value & mask);
 }
@@ -256,6 +266,8 @@ void runMbarrier(Warp &warp, const Inst &inst, void *, uint32_t mask) {
       if (pending == 0) {
         pending = expected;
         ++phase;
+        if (block.races)
+          block.races->mbarrierCompletes(address);
       }
       *word = pack(pending, expected, phase);
     };

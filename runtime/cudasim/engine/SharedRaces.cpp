@@ -69,7 +69,7 @@ void RaceChecker::State::checkSharedRead(const Access &access, uint32_t lanes) {
   for (int i = 0; i < 32; ++i)
     addresses[i] = uint32_t(access.addresses[i]);
   forReaders(access.mem, lanes, addresses, [&](unsigned, uint32_t address, uint32_t readers) {
-    if (address + access.bytes > launch->sharedBytes || access.warp.event != Event::None)
+    if (uint64_t(address) + access.bytes > launch->sharedBytes || access.warp.event != Event::None)
       return; // out of bounds: the handler reports it
     for (uint32_t g = address / granule; g <= (address + access.bytes - 1) / granule; ++g) {
       const SharedShadow::Write &write = shared.writes[g];
@@ -95,6 +95,9 @@ void RaceChecker::State::sharedWrite(const Access &access, uint32_t lanes) {
     workOut(u);
     shared.log[u].clear();
   }
+  // Strong accesses of one instruction do not race with each other: all are compared with what was before, then noted.
+  // (A lane's own note would hide from its neighbours the plain write it replaces.)
+  uint32_t later = access.strong ? lanes : 0;
   for (uint32_t rest = lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint32_t thread = w * 32 + lane, address = uint32_t(access.addresses[lane]);
@@ -136,10 +139,18 @@ void RaceChecker::State::sharedWrite(const Access &access, uint32_t lanes) {
         if (!access.strong)
           check(shared.strongReads, u);
       }
-      write = {now, access.warp.pc, serial, uint16_t(thread), access.strong};
+      if (!access.strong)
+        write = {now, access.warp.pc, serial, uint16_t(thread), false};
     }
     if (access.warp.event != Event::None)
       return;
+  }
+  for (; later; later &= later - 1) {
+    unsigned lane = unsigned(__builtin_ctz(later));
+    uint64_t address = access.addresses[lane];
+    if (address + access.bytes <= launch->sharedBytes)
+      for (uint64_t g = address / granule; g <= (address + access.bytes - 1) / granule; ++g)
+        shared.writes[g] = {now, access.warp.pc, serial, uint16_t(w * 32 + lane), true};
   }
   shared.lastWrite[w] = now;
 }

@@ -124,6 +124,28 @@ Bits toInteger(double v, int rounding, bool isF64) {
   return std::make_unsigned_t<To>(To(r));
 }
 
+// 8-bit floats, by listing their values.
+double byteValue(unsigned byte, bool isE5m2) {
+  int mantissa = isE5m2 ? 2 : 3, bias = isE5m2 ? 15 : 7, exponent = int(byte >> mantissa & (isE5m2 ? 31 : 15)), fraction = int(byte) & ((1 << mantissa) - 1);
+  double v = exponent ? std::ldexp(double((1 << mantissa) + fraction), exponent - bias - mantissa) : std::ldexp(double(fraction), 1 - bias - mantissa);
+  if (isE5m2 ? exponent == 31 : (byte & 127) == 127)
+    v = isE5m2 && !fraction ? INFINITY : NAN;
+  return byte & 128 ? -v : v;
+}
+unsigned nearestByte(double v, bool isE5m2) { // saturating to the largest finite value
+  if (std::isnan(v))
+    return 0x7F;
+  unsigned best = 0, last = isE5m2 ? 0x7B : 0x7E;
+  double m = std::min(std::fabs(v), byteValue(last, isE5m2));
+  for (unsigned code = 1; code <= last; ++code) {
+    double d = std::fabs(byteValue(code, isE5m2) - m), e = std::fabs(byteValue(best, isE5m2) - m);
+    if (d < e || (d == e && code % 2 == 0))
+      best = code;
+  }
+  return best | (std::signbit(v) ? 128 : 0);
+}
+int byteAt(Bits v, int k) { return uint8_t(v >> (8 * k)); }
+
 #define R [](Bits a, Bits b, Bits c) -> Bits { (void)a; (void)b; (void)c; return
 #define E ; }
 
@@ -319,6 +341,53 @@ const std::vector<Row> &rows() {
       // specials
       {"{ .reg .u32 t, v; mov.u32 t, %%laneid; mov.u32 v, %%lanemask_lt; popc.b32 v, v; sub.u32 %0, t, v; }", "rr", R 0 E},
       {"{ .reg .u32 t, v; mov.u32 t, %%lanemask_ge; mov.u32 v, %%lanemask_lt; not.b32 v, v; xor.b32 %0, t, v; }", "rr", R 0 E},
+      // rare ones
+      {"mad.hi.sat.s32 %0, %1, %2, %3;", "rrrr", R r32(std::clamp<int64_t>(((int64_t(s(a)) * s(b)) >> 32) + s(c), INT32_MIN, INT32_MAX)) E},
+      {"mul24.hi.u32 %0, %1, %2;", "rrr", R u((uint64_t(u(a) & 0xFFFFFF) * (u(b) & 0xFFFFFF)) >> 16) E},
+      {"mul24.hi.s32 %0, %1, %2;", "rrr", R r32((int64_t(s(a << 8) >> 8) * (s(b << 8) >> 8)) >> 16) E},
+      {"mad24.hi.sat.s32 %0, %1, %2, %3;", "rrrr", R r32(std::clamp<int64_t>(int64_t(int32_t((int64_t(s(a << 8) >> 8) * (s(b << 8) >> 8)) >> 16)) + s(c), INT32_MIN, INT32_MAX)) E},
+      {"{ .reg .u32 t; and.b32 t, %2, 31; fns.b32 %0, %1, t, %3; }", "rrrr", R [](uint32_t m, uint32_t from, int n) -> Bits { if (n == 0) return m >> from & 1 ? from : 0xFFFFFFFF; for (uint32_t i = from; i < 32; ++i) if ((m >> i & 1) && --n == 0) return i; return 0xFFFFFFFF; }(u(a), u(b) & 31, s(c)) E, 0, 80, "shift"},
+      {"{ .reg .u32 t, k; and.b32 t, %2, 31; neg.s32 k, %3; fns.b32 %0, %1, t, k; }", "rrrr", R [](uint32_t m, int from, int n) -> Bits { if (n == 0) return m >> from & 1 ? u(from) : 0xFFFFFFFF; for (int i = from; i >= 0; --i) if ((m >> i & 1) && --n == 0) return u(i); return 0xFFFFFFFF; }(u(a), s(b) & 31, s(c)) E, 0, 80, "shift"},
+      {"szext.clamp.s32 %0, %1, %2;", "rrr", R [](int32_t x, uint32_t n) -> Bits { return n >= 32 ? u(x) : n == 0 ? 0 : r32(int64_t(uint64_t(int64_t(x)) << (64 - n)) >> (64 - n)); }(s(a), u(b)) E, 0, 80, "shift"},
+      {"szext.wrap.u32 %0, %1, %2;", "rrr", R u(b) % 32 ? u(a) & ((1u << u(b) % 32) - 1) : 0 E},
+      {"{ .reg .u32 t; and.b32 t, %1, 63; bmsk.clamp.b32 %0, t, %2; }", "rrr", R [](uint32_t p, uint32_t n) -> Bits { uint32_t r = 0; for (uint32_t i = 0; i < 32; ++i) r |= uint32_t(i >= p && i - p < n) << i; return r; }(u(a) & 63, u(b)) E, 0, 80, "shift"},
+      {"bmsk.wrap.b32 %0, %1, %2;", "rrr", R [](uint32_t p, uint32_t n) -> Bits { uint32_t r = 0; for (uint32_t i = 0; i < 32; ++i) r |= uint32_t(i >= p && i - p < n) << i; return r; }(u(a) & 31, u(b) & 31) E},
+      {"dp2a.lo.s32.u32 %0, %1, %2, %3;", "rrrr", R u(u(c) + u(sh(a) * byteAt(b, 0)) + u(sh(a >> 16) * byteAt(b, 1))) E},
+      {"dp2a.hi.u32.s32 %0, %1, %2, %3;", "rrrr", R u(u(c) + u(int32_t(uh(a)) * int8_t(b >> 16)) + u(int32_t(uh(a >> 16)) * int8_t(b >> 24))) E},
+      {"slct.u32.f32 %0, %1, %2, %3;", "rrrf", R f(c) >= 0 ? u(a) : u(b) E}, {"slct.f64.f32 %0, %1, %2, %3;", "dddf", R f(c) >= 0 ? a : b E},
+      {"{ .reg .pred p, q; .reg .b32 t; setp.lt.s32 q, %3, 0; lop3.or.b32 t|p, %1, %2, %3, 0x96, q; selp.b32 %0, t, 7, p; }", "rrrr", R [](uint32_t x, uint32_t y, uint32_t z) -> Bits { uint32_t t = x ^ y ^ z; return t || int32_t(z) < 0 ? t : 7; }(u(a), u(b), u(c)) E},
+      {"add.u16x2 %0, %1, %2;", "rrr", R r16(uh(a) + uh(b)) | Bits(r16(uh(a >> 16) + uh(b >> 16))) << 16 E, 0, 90},
+      {"max.s16x2 %0, %1, %2;", "rrr", R r16(std::max(sh(a), sh(b))) | Bits(r16(std::max(sh(a >> 16), sh(b >> 16)))) << 16 E, 0, 90},
+      {"min.relu.s16x2 %0, %1, %2;", "rrr", R r16(std::max<int>(std::min(sh(a), sh(b)), 0)) | Bits(r16(std::max<int>(std::min(sh(a >> 16), sh(b >> 16)), 0))) << 16 E, 0, 90},
+      {"max.relu.s32 %0, %1, %2;", "rrr", R r32(std::max({s(a), s(b), 0})) E, 0, 90},
+      {"max.NaN.xorsign.abs.f32 %0, %1, %2;", "fff", R std::isnan(f(a)) || std::isnan(f(b)) ? 0x7FFFFFFF : fb(std::copysign(std::max(std::fabs(f(a)), std::fabs(f(b))), std::signbit(f(a)) != std::signbit(f(b)) ? -1.0f : 1.0f)) E, 0, 90},
+      {"min.NaN.abs.f32 %0, %1, %2, %3;", "ffff", R std::isnan(f(a)) || std::isnan(f(b)) || std::isnan(f(c)) ? 0x7FFFFFFF : fb(std::min({std::fabs(f(a)), std::fabs(f(b)), std::fabs(f(c))})) E, 0, 100},
+      {"add.f32.f16 %0, %1, %2;", "fhf", R fb(float(h(a)) + f(b)) E, 0, 100}, {"sub.f32.bf16 %0, %1, %2;", "fhf", R fb(float(bh(a)) - f(b)) E, 0, 100},
+      {"fma.rn.f32.f16 %0, %1, %2, %3;", "fhhf", R fb(std::fma(float(h(a)), float(h(b)), f(c))) E, 0, 100},
+      {"cvt.pack.sat.s16.s32 %0, %1, %2;", "rrr", R r16(std::clamp(s(b), -32768, 32767)) | Bits(r16(std::clamp(s(a), -32768, 32767))) << 16 E},
+      {"cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;", "rrrr", R u(std::clamp(s(a), 0, 255) << 8 | std::clamp(s(b), 0, 255) | u(c) << 16) E},
+      {"cvt.pack.sat.s4.s32.b32 %0, %1, %2, %3;", "rrrr", R u((std::clamp(s(a), -8, 7) & 15) << 4 | (std::clamp(s(b), -8, 7) & 15) | u(c) << 8) E},
+      {"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;", "hff", R nearestByte(f(a), false) << 8 | nearestByte(f(b), false) E, 0, 90},
+      {"cvt.rn.satfinite.relu.e5m2x2.f32 %0, %1, %2;", "hff", R [](double x, double y) -> Bits { return (x <= 0 ? 0 : nearestByte(x, true)) << 8 | (y <= 0 ? 0 : nearestByte(y, true)); }(f(a), f(b)) E, 0, 90},
+      {"cvt.rn.satfinite.e5m2x2.f16x2 %0, %1;", "hr", R nearestByte(h(a >> 16), true) << 8 | nearestByte(h(a), true) E, 0, 90},
+      {"cvt.rn.f16x2.e4m3x2 %0, %1;", "rh", R hb(byteValue(byteAt(a, 0), false)) | hb(byteValue(byteAt(a, 1), false)) << 16 E, 0, 90},
+      {"cvt.rn.f16x2.e5m2x2 %0, %1;", "rh", R hb(byteValue(byteAt(a, 0), true)) | hb(byteValue(byteAt(a, 1), true)) << 16 E, 0, 90},
+      {"{ .reg .b128 q; .reg .b64 t; mov.b128 q, {%1, %2}; mov.b128 {t, %0}, q; }", "lll", R b E}, {"{ .reg .b128 q, w; .reg .b64 t; mov.b128 q, {%1, %2}; mov.b128 w, q; mov.b128 {%0, t}, w; }", "lll", R a E},
+      // video instructions
+      {"vadd.s32.s32.s32.sat %0, %1, %2;", "rrr", R r32(std::clamp<int64_t>(int64_t(s(a)) + s(b), INT32_MIN, INT32_MAX)) E},
+      {"vsub.u32.u32.u32 %0, %1.b1, %2.b3;", "rrr", R u(byteAt(a, 1) - byteAt(b, 3)) E},
+      {"vabsdiff.u32.s32.s32.add %0, %1.h0, %2.h1, %3;", "rrrr", R u(u(std::abs(sh(a) - sh(b >> 16))) + u(c)) E},
+      {"vmin.s32.s32.s32 %0.h1, %1, %2, %3;", "rrrr", R Bits(r16(std::min(s(a), s(b)))) << 16 | uh(c) E},
+      {"vmax.u32.u32.u32.max %0, %1.b0, %2.b2, %3;", "rrrr", R std::max<uint32_t>(u(std::max(byteAt(a, 0), byteAt(b, 2))), u(c)) E},
+      {"vshl.u32.u32.u32.clamp %0, %1, %2;", "rrr", R u(b) > 31 ? 0 : u(a) << u(b) E, 0, 80, "shift"}, {"vshr.s32.s32.u32.wrap %0, %1, %2;", "rrr", R u(s(a) >> (u(b) & 31)) E},
+      {"vmad.u32.u32.u32.shr7 %0, %1.b0, %2.b1, %3;", "rrrr", R u((uint64_t(byteAt(a, 0) * byteAt(b, 1)) + u(c)) >> 7) E},
+      {"vmad.s32.s32.s32 %0, %1.h0, -%2.h1, %3;", "rrrr", R u(s(c) - sh(a) * sh(b >> 16)) E}, {"vmad.s32.s32.s32.sat %0, %1.h0, %2.h1, %3;", "rrrr", R r32(std::clamp<int64_t>(int64_t(s(c)) + sh(a) * sh(b >> 16), INT32_MIN, INT32_MAX)) E},
+      {"vset.s32.s32.lt %0, %1, %2;", "rrr", R s(a) < s(b) E},
+      {"vadd2.s32.s32.s32.sat %0, %1, %2, %3;", "rrrr", R r16(std::clamp(sh(a) + sh(b), -32768, 32767)) | Bits(r16(std::clamp(sh(a >> 16) + sh(b >> 16), -32768, 32767))) << 16 E},
+      {"vavrg4.u32.u32.u32 %0, %1, %2, %3;", "rrrr", R [](Bits x, Bits y) { Bits r = 0; for (int k = 0; k < 4; ++k) r |= Bits((byteAt(x, k) + byteAt(y, k) + 1) >> 1) << (8 * k); return r; }(a, b) E},
+      {"vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;", "rrrr", R [](Bits x, Bits y, Bits z) -> Bits { uint32_t r = u(z); for (int k = 0; k < 4; ++k) r += u(std::abs(byteAt(x, k) - byteAt(y, k))); return r; }(a, b, c) E},
+      {"vmax2.s32.s32.s32 %0.h0, %1.h32, %2.h10, %3;", "rrrr", R r16(std::max(sh(b), sh(a))) | (u(c) & 0xFFFF0000) E},
+      {"vset4.u32.u32.ge %0, %1, %2, %3;", "rrrr", R [](Bits x, Bits y) { Bits r = 0; for (int k = 0; k < 4; ++k) r |= Bits(byteAt(x, k) >= byteAt(y, k)) << (8 * k); return r; }(a, b) E},
   };
   return table;
 }

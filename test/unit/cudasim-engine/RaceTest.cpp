@@ -143,6 +143,21 @@ extern "C" __global__ void neighbours(int *p) { p[threadIdx.x] = threadIdx.x; __
   CLEAN(bench.run("neighbours", {1}, {32}, p));
 }
 
+TEST_F(Races, AtomicsAfterAPlainWriteOfTheirWarp) {
+  // The first lane is ordered after its own write; that must not hide it from the other lanes.
+  Bench bench;
+  ASSERT_TRUE(bench.load(ptxOf(R"(
+extern "C" __global__ void global(int *p, int sync) { if (threadIdx.x == 0) p[0] = 5; if (sync) __syncwarp(); atomicAdd(p, 1); }
+extern "C" __global__ void shared(int *p, int sync) { __shared__ int s; if (threadIdx.x == 0) s = 5; if (sync) __syncwarp(); atomicAdd(&s, 1); __syncwarp(); p[threadIdx.x] = s; }
+)")));
+  bench.config.checks.globalRaces = bench.config.checks.sharedRaces = true;
+  int *p = bench.allocate<int>(32);
+  CLEAN(bench.run("global", {1}, {32}, p, 1));
+  FINDS(bench.run("global", {1}, {32}, p, 0), GlobalRace);
+  CLEAN(bench.run("shared", {1}, {32}, p, 1));
+  FINDS(bench.run("shared", {1}, {32}, p, 0), SharedRace);
+}
+
 TEST_F(Races, ThreadsThatLeaveCountAsArrived) {
   Bench bench;
   ASSERT_TRUE(bench.load(ptxOf(R"(
