@@ -399,15 +399,16 @@ const std::shared_ptr<Function> &Call::store(OpGraph graph) {
 }
 
 void Call::finish(const std::shared_ptr<Function> &function, std::span<Tensor> results) {
-  TensorRef out[8];
-  assert(results.size() <= 8);
+  TensorRef out[kMaxResults];
+  assert(results.size() <= kMaxResults && (intoCount_ == 0 || intoCount_ == static_cast<int>(results.size())) &&
+         "all results go to given memory, or none");
   std::span<TensorRef> outs(out, results.size());
   std::span<Operand> operands(operands_, static_cast<size_t>(count_));
   std::span<const int64_t> symbols(values_, static_cast<size_t>(symbols_));
   ResultShape shape{{sizes_, static_cast<size_t>(rank_)}};
-  if (into_ || noGradient_) {
-    runFunction(*function, operands, symbols, outs, into_);
-    if (elementwise_ && !into_)
+  if (intoCount_ || noGradient_) {
+    runFunction(*function, operands, symbols, outs, {into_, static_cast<size_t>(intoCount_)});
+    if (elementwise_ && !intoCount_)
       for (TensorRef &result : outs)
         reshapeFresh(*result, shape.sizes);
   } else {

@@ -29,6 +29,7 @@ using detail::TensorImpl;
 
 inline constexpr int kMaxSymbols = 40;
 inline constexpr int kMaxInputs = 16;
+inline constexpr int kMaxResults = 8;
 
 /// A graph under construction; values are numbers.
 class GraphBuilder {
@@ -123,9 +124,9 @@ private:
 };
 
 /// Runs `function`; operands' dims and `symbols` must be those its program was built for. Results have the program's sizes.
-/// `into`: memory for result 0, dense, or null.
+/// `into`: dense memory for the first results, each may be null; empty: none. What is given may be an operand.
 void runFunction(Function &function, std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results,
-                 TensorImpl *into = nullptr);
+                 std::span<TensorImpl *const> into = {});
 
 /// Sizes that results get instead of the program's: those of an elementwise call before its dims were merged.
 struct ResultShape {
@@ -206,9 +207,10 @@ public:
     noGradient_ = true;
     return *this;
   }
-  /// Result 0 goes here: a dense tensor of the result's sizes whose elements no operand shares except at the same place.
+  /// The next result goes here, the first call speaks of result 0: a dense tensor of the result's sizes whose elements no
+  /// operand shares except at the same place.
   Call &into(const Tensor &result) {
-    into_ = result.impl();
+    into_[intoCount_++] = result.impl();
     return *this;
   }
 
@@ -249,7 +251,8 @@ private:
   KeyBytes key_;
   int count_ = 0, symbols_ = 0, extra_ = 0;
   bool elementwise_ = false, noGradient_ = false;
-  TensorImpl *into_ = nullptr;
+  int intoCount_ = 0;
+  TensorImpl *into_[kMaxResults];
   Operand operands_[kMaxInputs];
   DType as_[kMaxInputs];
   int8_t codes_[kMaxInputs][kMaxRank]; // 0: size 1; -1: a constant; else symbol + 1

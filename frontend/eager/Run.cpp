@@ -226,7 +226,7 @@ void walk(const Function &function, const Form &form, const int64_t *values, std
 } // namespace
 
 void runFunction(Function &function, std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results,
-                 TensorImpl *into) {
+                 std::span<TensorImpl *const> into) {
   for (Operand &operand : operands)
     if (!operand.dense)
       makeDense(operand);
@@ -241,8 +241,9 @@ void runFunction(Function &function, std::span<Operand> operands, std::span<cons
       failWith(Code::ShapeMismatch, function.name, ": the result has rank ", dims.size(), ", more than ", kMaxRank);
     for (size_t d = 0; d < dims.size(); ++d)
       sizes[d] = values[dims[d]];
-    if (r == 0 && into) {
-      results[0] = TensorRef(into);
+    // One kernel reads an element before it writes it; a plan of several may read what an earlier one has overwritten.
+    if (r < into.size() && into[r] && form.direct) {
+      results[r] = TensorRef(into[r]);
       continue;
     }
     results[r] = detail::newTensor(function.program.results[r].dtype, {sizes, dims.size()});
@@ -258,6 +259,11 @@ void runFunction(Function &function, std::span<Operand> operands, std::span<cons
     return;
   }
   walk(function, form, values, operands, symbols, results);
+  for (size_t r = 0; r < into.size(); ++r)
+    if (into[r]) {
+      std::memcpy(into[r]->data(), results[r]->data(), static_cast<size_t>(into[r]->denseBytes()));
+      results[r] = TensorRef(into[r]);
+    }
 }
 
 } // namespace graphc::eager

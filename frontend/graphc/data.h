@@ -11,7 +11,7 @@
 // resumed in mid-epoch continues with the very next batch.
 #pragma once
 
-#include "frontend/graphc/runtime.h"
+#include "frontend/graphc/error.h"
 #include "runtime/base/HostTensor.h"
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // From Status and Result, which the runtime returns, to graphc::Error, which the public API throws.
 #pragma once
 
-#include "frontend/graphc/runtime.h"
+#include "frontend/graphc/error.h"
 
 #include <utility>
 

@@ -35,6 +35,9 @@ LAW = {
     # The public headers see neither MLIR nor the insides of the compiler.
     "frontend/graphc": (["frontend/graphc", "runtime/base"], False),
     "frontend/tensor": (["frontend/tensor", "frontend/graphc", "runtime"], False),
+    "frontend/nn": (["frontend/nn", "frontend/tensor", "frontend/graphc", "runtime"], False),
+    "frontend/optim": (["frontend/optim", "frontend/eager", "frontend/tensor", "frontend/graphc", "runtime"], False),
+    "frontend/checkpoint": (["frontend/checkpoint", "frontend/tensor", "frontend/graphc", "runtime/base"], False),
     "frontend/data": (["frontend/data", "frontend/tensor", "frontend/graphc", "runtime/base"], False),
     # Ops run through the compiler, of which they see one header without MLIR.
     "frontend/eager": (["frontend/eager", "frontend/graphc", "frontend/tensor", "frontend/compile/OpCompiler.h", "runtime"], False),

@@ -1,7 +1,7 @@
 // EXPECT_ERROR(statement, code, "exact message").
 #pragma once
 
-#include "frontend/graphc/runtime.h"
+#include "frontend/graphc/error.h"
 
 #include <gmock/gmock.h>
 

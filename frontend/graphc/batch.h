@@ -1,0 +1,20 @@
+// From what a loader hands out to tensors.
+#pragma once
+
+#include "frontend/graphc/data.h"
+#include "frontend/graphc/factories.h"
+
+#include <memory>
+#include <utility>
+
+namespace graphc::data {
+
+/// A tensor on the CPU that takes over the memory; nothing is copied.
+inline Tensor take(HostTensor host) {
+  auto held = std::make_shared<HostTensor>(std::move(host));
+  return fromBlob(held->raw(), held->shape().dims(), held->dtype(), [held] {});
+}
+/// Field `field` of a batch, which gives it away.
+inline Tensor take(Batch &batch, size_t field) { return take(std::exchange(batch.fields.at(field), HostTensor())); }
+
+} // namespace graphc::data

@@ -1,0 +1,94 @@
+// One training step of three models, eagerly: forward, backward, optimizer, zeroGrad. Prints one JSON line per model with the
+// minimum and the median over the steps, the first step and the peak of tensor bytes.
+//
+//   bench_training [SECONDS] [mlp|cnn|transformer …]
+#include "frontend/graphc/context.h"
+#include "frontend/graphc/factories.h"
+#include "frontend/graphc/nn.h"
+#include "frontend/graphc/optim.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+using namespace graphc;
+
+namespace {
+
+struct Mlp : nn::Module {
+  nn::Linear a = add("a", nn::Linear(784, 256)), b = add("b", nn::Linear(256, 128)), c = add("c", nn::Linear(128, 10));
+  Tensor forward(const Tensor &x) { return c(relu(b(relu(a(x))))); }
+};
+
+struct Cnn : nn::Module {
+  nn::Conv2d a = add("a", nn::Conv2d({.in = 1, .out = 32, .kernel = 3, .padding = 1})), b = add("b", nn::Conv2d({.in = 32, .out = 64, .kernel = 3, .padding = 1}));
+  nn::Linear c = add("c", nn::Linear(3136, 256)), d = add("d", nn::Linear(256, 10));
+  nn::Dropout drop = add("drop", nn::Dropout(.5));
+  Tensor forward(const Tensor &images) {
+    Tensor x = maxPool2d(relu(a(images)), 2);
+    x = maxPool2d(relu(b(x)), 2);
+    return d(drop(relu(c(x.flatten(1)))));
+  }
+};
+
+struct Transformer : nn::Module {
+  nn::Embedding token = add("token", nn::Embedding(128, 256)), place = add("place", nn::Embedding(128, 256));
+  nn::TransformerEncoder blocks = add("blocks", nn::TransformerEncoder({.embedding = 256, .heads = 8, .feedforward = 1024, .dropout = 0, .gelu = true,
+                                                                        .batchFirst = true, .normFirst = true}, 4, true));
+  nn::Linear head = add("head", nn::Linear(256, 128));
+  Tensor forward(const Tensor &ids) {
+    Tensor x = token(ids) + place(arange(Scalar(int64_t{128})));
+    return head(blocks(x, nn::AttentionCall{.causal = true})).flatten(0, 1);
+  }
+};
+
+template <typename Net, typename Optimizer>
+void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optimizer &optimizer, const Tensor &x, const Tensor &y) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> times;
+  memory::resetPeak();
+  double loss = 0;
+  auto begin = Clock::now();
+  while (times.size() < 4 || std::chrono::duration<double>(Clock::now() - begin).count() < seconds) {
+    auto start = Clock::now();
+    Tensor value = crossEntropy(net(x), y);
+    optimizer.zeroGrad();
+    value.backward();
+    optimizer.step();
+    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    loss = value.item<double>();
+  }
+  double first = times[0];
+  times.erase(times.begin());
+  std::sort(times.begin(), times.end());
+  std::cout << "{\"model\": \"" << name << "\", \"min_ms\": " << times[0] << ", \"median_ms\": " << times[times.size() / 2] << ", \"first_ms\": " << first
+            << ", \"steps\": " << times.size() + 1 << ", \"peak_bytes\": " << memory::stats().peakAllocated << ", \"loss\": " << loss << "}" << std::endl;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  double seconds = argc > 1 ? std::atof(argv[1]) : 5;
+  auto wanted = [&](const std::string &name) {
+    return argc <= 2 || std::any_of(argv + 2, argv + argc, [&](const char *each) { return name == each; });
+  };
+  manualSeed(1);
+  if (wanted("mlp")) {
+    auto net = nn::make<Mlp>();
+    optim::Adam adam(net->parameters());
+    measure("mlp", seconds, net, adam, randn({32, 784}), randint(0, 10, {32}));
+  }
+  if (wanted("cnn")) {
+    auto net = nn::make<Cnn>();
+    optim::Adam adam(net->parameters());
+    measure("cnn", seconds, net, adam, randn({256, 1, 28, 28}), randint(0, 10, {256}));
+  }
+  if (wanted("transformer")) {
+    auto net = nn::make<Transformer>();
+    optim::AdamW adamw(net->parameters());
+    measure("transformer", seconds, net, adamw, randint(0, 128, {16, 128}), randint(0, 128, {2048}));
+  }
+}
