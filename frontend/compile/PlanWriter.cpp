@@ -426,14 +426,16 @@ private:
     placeResults(op);
     plan::LibraryT library;
     library.kind = op.getKind() == "matmul" ? plan::LibraryKind::MatMul
-                   : op.getKind() == "conv" ? plan::LibraryKind::Conv
-                                            : plan::LibraryKind::Deconv;
+                   : op.getKind() == "conv"             ? plan::LibraryKind::Conv
+                   : op.getKind() == "conv_weight_grad" ? plan::LibraryKind::ConvWeightGrad
+                                                        : plan::LibraryKind::Deconv;
     unsigned first = op.getBias() ? 3 : 2;
     auto operand = [&](unsigned i) { return stridedOperand(op.getInputs()[i], cast<plan::StridedAttr>(op.getViews()[i])); };
     library.operands.push_back(operand(0));
-    library.operands.push_back(operand(1));
+    bool weightGrad = library.kind == plan::LibraryKind::ConvWeightGrad; // writes what the others read
+    library.operands.push_back(weightGrad ? denseOperand(op.getResult()) : operand(1));
     library.operands.push_back(op.getBias() ? operand(2) : absentOperand());
-    library.operands.push_back(denseOperand(op.getResult()));
+    library.operands.push_back(weightGrad ? operand(1) : denseOperand(op.getResult()));
     for (unsigned i = first; i < op.getInputs().size(); ++i)
       library.operands.push_back(operand(i));
     library.layout = op.getChannelsLast() ? plan::Layout::ChannelsLast : plan::Layout::ChannelsFirst;

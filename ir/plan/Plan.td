@@ -40,10 +40,10 @@ def DispatchOp : Plan_Op<"dispatch", [Pure]> {
   let assemblyFormat = "$kernel `(` $inputs `)` `scalars` $scalars attr-dict `:` functional-type($inputs, $results)";
 }
 def LibraryOp : Plan_Op<"library", [Pure]> {
-  let summary = "a library call: kind matmul | conv | deconv";
+  let summary = "a library call: kind matmul | conv | deconv | conv_weight_grad";
   let description = [{
     Operands: source, weights, then bias (with `bias`) and the operands of the post-ops. `views` has one entry per operand.
-    `groups`, `strides`, `dilations`, `pads_low`, `pads_high`, `channels_last` as on the graph op.
+    conv_weight_grad: operands source and gradient, result [chunks, O, I/groups, ...]. `groups`, `strides`, `dilations`, `pads_low`, `pads_high`, `channels_last` as on the graph op.
   }];
   let arguments = (ins StrAttr:$kind, Variadic<GraphTensor>:$inputs, ArrayAttr:$views, ArrayAttr:$post_ops, UnitAttr:$bias,
                    OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$dilations,

@@ -179,7 +179,7 @@ private:
     group.shape = resultDims(contraction);
     int id = groups.add(std::move(group));
     groups.move(contraction, id);
-    if (unfused)
+    if (unfused || isa<ConvWeightGradOp>(contraction)) // it sums in chunks: what follows must wait for their sum
       return;
     if (isa<MatmulOp>(contraction))
       for (unsigned i : {0u, 1u})

@@ -15,8 +15,6 @@ static bool libraryRuns(Operation *op, const TargetInfo &target) {
     return false;
   if (cast<RankedTensorType>(op->getOperand(1).getType()).getElementType() != element)
     return false;
-  if (isa<ConvWeightGradOp>(op))
-    return false; // its library form is not there yet
   if (auto matmul = dyn_cast<MatmulOp>(op))
     return type.getRank() <= 6;
   return type.getRank() >= 3 && type.getRank() <= 5; // one to three spatial dims

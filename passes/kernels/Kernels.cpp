@@ -113,6 +113,27 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
       func.erase();
   }
 
+  /// What a library call gives where it sums in chunks: one more dim in front, added up here in order of the chunks.
+  Value sumOfChunks(plan::LibraryOp call, GroupOp group, func::FuncOp func, unsigned &number, OpBuilder &b) {
+    Value parts = call.getResult();
+    Type type = group.getResultTypes()[0];
+    if (parts.getType() == type)
+      return parts;
+    if (isSize(dimsOf(parts.getType())[0], 1))
+      return plan::ViewOp::create(b, group.getLoc(), type, parts, DimsAttr::get(&getContext(), {constantDim(0, &getContext())}),
+                                  call.getPrepareAttr());
+    auto sum = GroupOp::create(b, group.getLoc(), TypeRange{type}, b.getStringAttr("loop"));
+    if (call.getPrepare())
+      sum->setAttr("prepare", b.getUnitAttr());
+    OpBuilder inner(b.getContext());
+    inner.createBlock(&sum.getBody());
+    Value total = graph::ReduceOp::create(inner, group.getLoc(), parts, "sum", ArrayRef<int64_t>{0});
+    YieldOp::create(inner, group.getLoc(), total);
+    auto dispatch = buildLoopKernel(sum, getOperation(), kernelName(func, number++, sum), b);
+    sum.erase();
+    return dispatch.getResults()[0];
+  }
+
   LogicalResult outline(func::FuncOp func) {
     unsigned number = 0;
     for (auto check : llvm::make_early_inc_range(func.getOps<AssumeEqualOp>())) {
@@ -133,7 +154,7 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
         auto call = buildLibraryCall(group, b);
         if (failed(call))
           return failure();
-        results.push_back(call->getResult());
+        results.push_back(sumOfChunks(*call, group, func, number, b));
       } else if (kind == "routine") {
         // A routine's unused results are still computed: the group yields them all.
         llvm::append_range(results, buildRoutineCall(group, func, b).getResults());

@@ -20,6 +20,28 @@ static StridedView paddedView(Value v, unsigned rank) {
   return {v, dims, denseStrides(dims, v.getContext()), constantDim(0, v.getContext())};
 }
 
+/// Into how many sums the batch is cut: a number that sizes alone decide, so that results do not depend on the threads.
+static int64_t weightGradChunks(ConvWeightGradOp op) {
+  constexpr int64_t kMost = 8, kMostBytes = 16 << 20;
+  auto elements = constantSize(product(dimsOf(op.getType()), op.getContext()));
+  int64_t batch = constantSize(dimsOf(op.getX().getType())[0]).value_or(kMost);
+  int64_t chunks = std::min(kMost, std::max<int64_t>(batch, 1));
+  return elements ? std::clamp<int64_t>(kMostBytes / std::max<int64_t>(4 * *elements, 1), 1, chunks) : chunks;
+}
+
+/// Its result has one more dim in front, whose sum is the gradient.
+static plan::LibraryOp buildWeightGrad(ConvWeightGradOp op, GroupOp group, ValueRange inputs, ArrayRef<Attribute> views, OpBuilder &b) {
+  auto dims = dimsOf(op.getType());
+  double cost = 2 * (double)constantSize(op.depth()).value_or(1);
+  for (AffineExpr d : dims)
+    cost *= (double)constantSize(d).value_or(1);
+  dims.insert(dims.begin(), constantDim(weightGradChunks(op), b.getContext()));
+  return plan::LibraryOp::create(b, group.getLoc(), withDims(op.getType(), dims), b.getStringAttr("conv_weight_grad"), inputs,
+                                 b.getArrayAttr(views), b.getArrayAttr({}), UnitAttr(), op.getStridesAttr(), op.getDilationsAttr(),
+                                 op.getPadsLowAttr(), op.getPadsHighAttr(), op.getGroupsAttr(), op.getChannelsLastAttr(),
+                                 b.getF64FloatAttr(cost), group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+}
+
 FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b) {
   auto *ctx = b.getContext();
   Block &body = group.getBody().front();
@@ -51,6 +73,9 @@ FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b)
       return contraction->emitOpError() << "has an operand that no strided view expresses; `graphc-fuse` keeps those outside";
     addInput(view);
   }
+
+  if (auto weightGrad = dyn_cast<ConvWeightGradOp>(contraction))
+    return buildWeightGrad(weightGrad, group, inputs, views, b);
 
   Value result = contraction->getResult(0);
   bool bias = false;

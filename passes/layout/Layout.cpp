@@ -27,7 +27,7 @@ namespace {
 
 bool mustBeChannelsLast(Operation *op) { return isa<ConvOp, ConvTransposeOp>(op); }
 bool wouldRatherBeChannelsLast(Operation *op) {
-  return isa<MaxPoolOp, MaxPoolIndexOp, AvgPoolOp, LpPoolOp, ResizeOp>(op);
+  return isa<MaxPoolOp, MaxPoolIndexOp, AvgPoolOp, LpPoolOp, ResizeOp, MaxUnpoolOp, AvgUnpoolOp, ConvWeightGradOp>(op);
 }
 
 /// Elements of a tensor, with a guess for each symbol: only ratios matter.

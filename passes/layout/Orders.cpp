@@ -66,6 +66,18 @@ Rule windowRule(Op op) {
   return sameOrder(op, channelsLast(rankOf(op.getX())));
 }
 
+/// Both operands channels last; the result too, or as given (the weight of a convolution).
+template <typename Op>
+Rule bothOperandsRule(Op op, bool resultToo) {
+  Rule rule = windowRule(op);
+  if (!rule)
+    return rule;
+  rule->operands[1] = rule->operands[0];
+  if (!resultToo)
+    rule->result.clear();
+  return rule;
+}
+
 /// Pools see spatial dims in any sequence, as long as the channels stay second or become last.
 template <typename Op>
 Rule poolRule(Op op, OrderOf orderOf) {
@@ -303,7 +315,9 @@ std::optional<OrderRule> orderRule(Operation *op, OrderOf orderOf) {
   if (isa<Elementwise>(op))
     return elementwiseRule(op, orderOf);
   return TypeSwitch<Operation *, Rule>(op)
-      .Case<ConvOp, ConvTransposeOp, MaxPoolIndexOp>([](auto window) { return windowRule(window); })
+      .Case<ConvOp, ConvTransposeOp, MaxPoolIndexOp, AvgUnpoolOp>([](auto window) { return windowRule(window); })
+      .Case<MaxUnpoolOp>([](auto unpool) { return bothOperandsRule(unpool, /*resultToo=*/true); })
+      .Case<ConvWeightGradOp>([](auto gradient) { return bothOperandsRule(gradient, /*resultToo=*/false); })
       .Case<MaxPoolOp, AvgPoolOp, LpPoolOp>([&](auto pool) { return poolRule(pool, orderOf); })
       .Case<ResizeOp>([&](auto resize) { return resizeRule(resize, orderOf); })
       .Case<ConcatOp>([&](auto concat) { return concatRule(concat, orderOf); })

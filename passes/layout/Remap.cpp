@@ -66,7 +66,7 @@ static SmallVector<int64_t> renamedSpatial(ArrayRef<int64_t> entries, ArrayRef<i
 
 static void renameAxes(Operation *op, ArrayRef<int64_t> order) {
   TypeSwitch<Operation *>(op)
-      .Case<ConvOp, ConvTransposeOp, MaxPoolIndexOp, BatchNormOp>([&](auto window) { window.setChannelsLast(true); })
+      .Case<ConvOp, ConvTransposeOp, ConvWeightGradOp, MaxPoolIndexOp, MaxUnpoolOp, AvgUnpoolOp, BatchNormOp>([&](auto window) { window.setChannelsLast(true); })
       .Case<MaxPoolOp, AvgPoolOp, LpPoolOp>([&](auto pool) {
         pool.setChannelsLast(order[1] != 1);
         pool.setWindow(renamedSpatial(pool.getWindow(), order));

@@ -1,14 +1,17 @@
 // graphc-gradient-test FILE.mlir…: checks the gradients of every function in the files, in first and second order, against
 // finite differences in double on the reference interpreter; then that every op of the dialect that has a gradient was
 // among them, and that every other is declared to have none. The format of the files is in README.md.
+// With --mutants as the first argument: gradients are made wrong on purpose (Mutants.cpp), and each way must be noticed.
 #include "codegen/reference/Interpreter.h"
 #include "ir/graph/TensorExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/vjp/Vjp.h"
+#include "test/gradients/Mutants.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <iostream>
@@ -109,6 +112,17 @@ public:
     return wrong.empty() ? "" : "second order: " + wrong;
   }
 
+  /// Whether the mutant changes the gradient; `noticed` when the check then fails.
+  bool runMutant(const test::Mutant &mutant, bool &noticed) {
+    unsigned varying = func.getNumArguments();
+    auto first = withLoss(func, (func.getName() + "_mutant").str(), varying, 0);
+    bool changed = differentiate() && test::mutate(mutant, first, func);
+    if (changed)
+      noticed |= mlir::failed(mlir::verify(first)) || !compare(first, varying).empty();
+    first.erase();
+    return changed;
+  }
+
 private:
   bool differentiate() {
     mlir::PassManager pm(module.getContext());
@@ -194,6 +208,25 @@ private:
   Numbers numbers;
 };
 
+/// Every mutant must be noticed in some function.
+int runMutants(llvm::ArrayRef<char *> files, mlir::MLIRContext &context) {
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+  for (const char *file : files)
+    if (!modules.emplace_back(mlir::parseSourceFile<mlir::ModuleOp>(file, &context)))
+      return 2;
+  int survived = 0;
+  for (const test::Mutant &mutant : test::mutants()) {
+    bool applies = false, noticed = false;
+    for (auto &module : modules)
+      for (auto func : llvm::to_vector(module->getOps<mlir::func::FuncOp>()))
+        if (!noticed)
+          applies |= Check(*module, func).runMutant(mutant, noticed);
+    std::cout << (noticed ? "noticed: " : applies ? "SURVIVED: " : "DOES NOT APPLY: ") << mutant.name << "\n";
+    survived += !noticed;
+  }
+  return survived ? 1 : 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -202,6 +235,8 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   context.allowUnregisteredDialects();
+  if (argc > 1 && std::string_view(argv[1]) == "--mutants")
+    return runMutants(llvm::ArrayRef(argv + 2, argc - 2), context);
   std::set<std::string> checked;
   int failed = 0, passed = 0;
   for (int i = 1; i < argc; ++i) {

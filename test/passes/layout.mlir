@@ -188,3 +188,22 @@ func.func @nothing(%x: tensor<1x4x8x8xf32>, %q: tensor<1x4x8x8xf32>) -> (tensor<
   %r = graph.relu %t : (tensor<1x8x4x8xf32>) -> tensor<1x8x4x8xf32>
   return %p, %r : tensor<1x4x4x4xf32>, tensor<1x8x4x8xf32>
 }
+
+// -----
+
+// A training step of a convolution: gradients move channels last with it, the weight's gradient keeps the order of the weight.
+// CHECK-LABEL: func.func @gradients
+// CHECK: graph.conv %{{.*}} {channels_last
+// CHECK: graph.max_pool_index %{{.*}} {channels_last
+// CHECK: graph.max_unpool %{{.*}} {channels_last
+// CHECK: graph.conv_weight_grad %{{.*}} {channels_last
+// CHECK-SAME: -> tensor<4x3x3x3xf32>
+// CHECK: graph.conv_transpose %{{.*}} {channels_last
+func.func @gradients(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %g: tensor<2x4x4x4xf32>) -> (tensor<4x3x3x3xf32>, tensor<2x3x8x8xf32>) {
+  %0 = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x8x8xf32>
+  %i = graph.max_pool_index %0 {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xi64>
+  %d = graph.max_unpool %g, %i {window = array<i64: 2, 2>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<2x4x4x4xf32>, tensor<2x4x4x4xi64>) -> tensor<2x4x8x8xf32>
+  %dw = graph.conv_weight_grad %x, %d {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<4x3x3x3xf32>
+  %dx = graph.conv_transpose %d, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 1>, pads_high = array<i64: 1, 1>} : (tensor<2x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x3x8x8xf32>
+  return %dw, %dx : tensor<4x3x3x3xf32>, tensor<2x3x8x8xf32>
+}

@@ -123,6 +123,7 @@ std::vector<int64_t> unitKey(const std::vector<View> &views, int axis, std::init
 std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem &problem);
+std::shared_ptr<Kernel> buildWeightGradient(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &problem);
 
 // ---- shared pieces (OneDnnPieces.cpp) ----
@@ -159,6 +160,11 @@ void addPrimitive(Kernel &kernel, const PrimitiveDesc &desc, dnnl::primitive pri
   }
   kernel.addOperation({std::move(primitive), std::move(arguments), 0}, scratchUsed + bytes);
 }
+
+/// Weights [O, I/g, k…] (deconvolution: [I, O/g, k…]) as the library's [g, O/g, I/g, k…] or, ungrouped, [O, I, k…].
+View libraryWeights(View view, int64_t groups, bool transposed);
+/// The reference loops, or im2col and gemm: what the library takes when no kernel of its own likes the layout.
+bool isFallback(std::string_view name);
 
 /// Into how many slices a command of so many multiply-adds is worth cutting.
 int usefulSlices(double multiplyAdds, int threads);

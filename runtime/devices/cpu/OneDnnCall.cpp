@@ -239,6 +239,8 @@ private:
       return buildConvolution(builder, problem);
     case plan::LibraryKind::Deconv:
       return buildDeconvolution(builder, problem);
+    case plan::LibraryKind::ConvWeightGrad:
+      return buildWeightGradient(builder, problem);
     case plan::LibraryKind::MaxPool:
     case plan::LibraryKind::AvgPool:
       return buildPooling(builder, problem);

@@ -9,12 +9,7 @@
 
 namespace graphc::cpu::onednn {
 
-namespace {
-
-/// Weights [O, I/g, k…] (deconvolution: [I, O/g, k…]) as the library's [g, O/g, I/g, k…] or, ungrouped, [O, I, k…].
-View libraryWeights(const Problem &problem, bool transposed) {
-  View view = problem.weights();
-  int64_t groups = problem.groups;
+View libraryWeights(View view, int64_t groups, bool transposed) {
   int64_t outer = view.dims[0], inner = view.dims[1], outerStride = view.strides[0], innerStride = view.strides[1];
   std::vector<int64_t> dims, strides;
   if (groups > 1) {
@@ -35,15 +30,16 @@ View libraryWeights(const Problem &problem, bool transposed) {
   return view;
 }
 
+bool isFallback(std::string_view name) {
+  return name.find("ref") != std::string_view::npos || name.find("gemm") != std::string_view::npos;
+}
+
+namespace {
+
 std::vector<int64_t> minusOne(std::vector<int64_t> values) {
   for (int64_t &value : values)
     --value;
   return values;
-}
-
-/// The reference loops, or im2col and gemm: what the library takes when no kernel of its own likes the layout.
-bool isFallback(std::string_view name) {
-  return name.find("ref") != std::string_view::npos || name.find("gemm") != std::string_view::npos;
 }
 
 struct Window {
@@ -196,7 +192,7 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
   const View &source = problem.source(), &destination = problem.destination();
   if (destination.empty())
     return kernel;
-  View weights = libraryWeights(problem, false);
+  View weights = libraryWeights(problem.weights(), problem.groups, false);
 
   int spatial = source.rank() - 2;
   double multiplyAdds = static_cast<double>(problem.weights().dims[1]);
@@ -277,7 +273,7 @@ std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem
   const View &source = problem.source(), &destination = problem.destination();
   if (destination.empty())
     return kernel;
-  View weights = libraryWeights(problem, true);
+  View weights = libraryWeights(problem.weights(), problem.groups, true);
   // The destination decides: paddings at the end absorb ONNX's output_padding.
   Window window{problem.padsBegin, problem.padsEnd};
   double multiplyAdds = static_cast<double>(problem.weights().dims[1]);
