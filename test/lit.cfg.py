@@ -6,7 +6,7 @@
 #   %repo      the repository's root; %build the build folder
 #   %exits N   runs the rest of the line and fails unless it exits with exactly N
 #   %shared    the folder of shared models (with `REQUIRES: shared`)
-# Features for REQUIRES: shared, light-networks, magika, cudasim, avx2, avx512f, avx512_bf16, amx_bf16.
+# Features for REQUIRES: shared, light-networks, magika, cudasim, nvrtc, avx2, avx512f, avx512_bf16, amx_bf16.
 import os
 import pathlib
 
@@ -49,6 +49,9 @@ if magika:
     config.available_features.add("magika")
 if config.has_cudasim:
     config.available_features.add("cudasim")
+# NVRTC of an installed CUDA Toolkit: what compiles generated CUDA kernels.
+if any(pathlib.Path("/usr/local").glob("cuda*/lib64/libnvrtc.so*")) or any(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libnvrtc.so*")):
+    config.available_features.add("nvrtc")
 cpuinfo = pathlib.Path("/proc/cpuinfo")
 flags = cpuinfo.read_text().split() if cpuinfo.exists() else []
 for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16"):

@@ -127,6 +127,34 @@ struct Contiguity {
   unsigned inner = 0, outer = 0; // accesses of passes contiguous along the pass, along the outer domain
 };
 
+/// Elements of one step: 16 bytes of the widest element that any pass accesses along its last dim, the same for all passes.
+void chooseRowLanes(ArrayRef<kernel::LoopOp> passes) {
+  int64_t widest = 0;
+  bool plain = true;
+  for (kernel::LoopOp pass : passes) {
+    Value iv = pass.getIvs().back();
+    for (Operation &inner : *pass.getLoopBody()) {
+      plain &= !isa<kernel::LoopOp>(inner);
+      auto access = dyn_cast<kernel::AccessOp>(inner);
+      if (!access || constantOf(linearise(access).coefficient(iv)) != 1)
+        continue;
+      Type element = cast<MemRefType>(access.getAccessBuffer().getType()).getElementType();
+      widest = std::max<int64_t>(widest, std::max(8u, element.getIntOrFloatBitWidth()));
+    }
+  }
+  if (!plain || !widest)
+    return;
+  int64_t lanes = std::min<int64_t>(128 / widest, 8);
+  for (kernel::LoopOp pass : passes) {
+    auto size = constantOf(sizeOf(pass, pass.getIvs().size() - 1));
+    while (lanes > 1 && (!size || *size % lanes))
+      lanes /= 2;
+  }
+  for (kernel::LoopOp pass : passes)
+    if (lanes > 1)
+      pass.setLaneCount(lanes);
+}
+
 bool scheduleGroups(kernel::FuncOp kernel) {
   kernel::ParallelOp op = kernel.getParallel();
   auto outer = cast<kernel::LoopOp>(op.getOperation());
@@ -161,10 +189,14 @@ bool scheduleGroups(kernel::FuncOp kernel) {
   if (found.inner >= found.outer || (points && *points < 32)) {
     if (longest && *longest < 4)
       return false;
-    int64_t group = !longest ? 32 : *longest >= 2048 || (points && *points < 64 && *longest >= 256) ? 256 : std::min<int64_t>(32, llvm::PowerOf2Ceil(*longest));
-    if (points && *points <= 8 && longest && *longest >= 16384)
-      group = 1024;
+    // Up to 32 elements a member, so that a row can stay in registers; a block of one row from a warp's reach on.
+    int64_t group = !longest            ? 32
+                    : *longest >= 8192  ? 512
+                    : *longest >= 2048 || (points && *points < 64 && *longest >= 256)
+                        ? 256
+                        : std::min<int64_t>(32, llvm::PowerOf2Ceil(*longest));
     setSchedule(kernel, kernel::Strategy::rows, std::max<int64_t>(group, 256), group);
+    chooseRowLanes(passes);
     return true;
   }
   // Few points and long passes: threads stack up along the pass.

@@ -114,6 +114,40 @@ void KernelPrinter::printLoad(kernel::LoadOp op) {
   set(op.getValue(), {name});
 }
 
+/// What an element becomes when `value` is combined into it; empty for kinds without a spelling.
+static std::string combination(arith::AtomicRMWKind kind, Type element, const std::string &old, const std::string &value) {
+  bool half = element.isF16() || element.isBF16();
+  std::string a = half ? "widen(" + old + ")" : old, b = half ? "widen(" + value + ")" : value, text;
+  using K = arith::AtomicRMWKind;
+  switch (kind) {
+  case K::assign:
+    return value;
+  case K::addf:
+    text = a + " + " + b;
+    break;
+  case K::mulf:
+    text = a + " * " + b;
+    break;
+  case K::maximumf:
+    text = "maximum(" + a + ", " + b + ")";
+    break;
+  case K::minimumf:
+    text = "minimum(" + a + ", " + b + ")";
+    break;
+  case K::addi:
+    return "wrapping_add(" + a + ", " + b + ")";
+  case K::muli:
+    return "wrapping_mul(" + a + ", " + b + ")";
+  case K::maxs:
+    return a + " > " + b + " ? " + a + " : " + b;
+  case K::mins:
+    return a + " < " + b + " ? " + a + " : " + b;
+  default:
+    return "";
+  }
+  return half ? std::string(element.isF16() ? "narrow_f16(" : "narrow_bf16(") + text + ")" : text;
+}
+
 void KernelPrinter::printStore(kernel::StoreOp op) {
   LinearAccess access = linearise(cast<kernel::AccessOp>(op.getOperation()));
   std::string target;
@@ -126,29 +160,31 @@ void KernelPrinter::printStore(kernel::StoreOp op) {
   if (group_.size && isa<kernel::ParallelOp>(op->getParentOp()))
     condition = std::string(group_.strided ? "live && " : "") + group_.member + " == 0" + (condition.empty() ? "" : " && " + condition);
   std::string lead = condition.empty() ? "" : "if (" + condition + ") ";
+  if (op.getMode() == kernel::StoreMode::ordered)
+    for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+      if (auto parallel = dyn_cast<kernel::ParallelOp>(parent); parallel && parallel.getSizes().getNumResults()) {
+        op.emitError() << "orders stores of different points, which run at once on a GPU";
+        failed_ = true;
+        return;
+      }
   if (!op.getKind()) {
     line(lead + target + " = " + raw(op.getValue()) + ";");
     return;
   }
   Type element = op.getValue().getType();
   using K = arith::AtomicRMWKind;
-  StringRef atomic;
-  switch (*op.getKind()) {
-  case K::addi:
-    atomic = element.isInteger(32) ? "atomicAdd" : element.isInteger(64) ? "atomic_add" : "";
-    break;
-  case K::maxs:
-    atomic = "atomicMax";
-    break;
-  case K::mins:
-    atomic = "atomicMin";
-    break;
-  default:
-    break;
-  }
-  if (op.getMode() == kernel::StoreMode::atomic && !atomic.empty() && (element.isInteger(32) || element.isInteger(64))) {
-    line(lead + atomic + "(&" + target + ", " + raw(op.getValue()) + ");");
-    return;
+  std::string value = raw(op.getValue());
+  if (op.getMode() != kernel::StoreMode::atomic) {
+    // In sequence: read, combine, write.
+    if (std::string combined = combination(*op.getKind(), element, target, use(op.getValue())); !combined.empty())
+      return line(lead + target + " = " + combined + ";");
+  } else if (element.isInteger(32) || element.isInteger(64)) {
+    StringRef atomic = *op.getKind() == K::addi ? (element.isInteger(64) ? "atomic_add" : "atomicAdd")
+                       : *op.getKind() == K::maxs ? "atomicMax"
+                       : *op.getKind() == K::mins ? "atomicMin"
+                                                  : "";
+    if (!atomic.empty())
+      return line(lead + atomic + "(&" + target + ", " + value + ");");
   }
   op.emitError() << "combines into memory in a way that has no order-free spelling in CUDA C++";
   failed_ = true;

@@ -165,6 +165,8 @@ FailureOr<KernelSource> KernelPrinter::print() {
     case kernel::Strategy::tiles:
       printTiles(parallel);
       break;
+    case kernel::Strategy::contract:
+      return kernel_.emitError() << "is scheduled for a CPU's registers", failure();
     }
   }
   if (failed_)
@@ -195,5 +197,5 @@ std::string cuda::translationUnit(ArrayRef<const KernelSource *> kernels, MLIRCo
 }
 
 std::vector<std::string> cuda::nvrtcOptions() {
-  return {"--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--device-as-default-execution-space"};
+  return {"--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false", "--device-as-default-execution-space", "--diag-suppress=177"};
 }

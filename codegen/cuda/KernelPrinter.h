@@ -13,6 +13,10 @@
 
 namespace graphc::codegen::cuda {
 
+/// Whether the elements that `lanes` neighbouring values of `iv` access are one pack, which may start wherever their buffer is
+/// aligned.
+bool isPack(kernel::AccessOp op, mlir::Value iv, int64_t lanes);
+
 /// C++ spelling of a kernel's element type; `index` is the kernel's own index type.
 std::string typeName(mlir::Type type, llvm::StringRef index);
 
@@ -79,19 +83,23 @@ private:
   void decode(kernel::LoopOp loop, unsigned first, unsigned count, llvm::StringRef linear);
   std::string joined(llvm::ArrayRef<std::string> factors);
 
-  //===-- LoopPrinter.cpp: one thread a point, or a group of threads a point ------------------------------------------===//
+  //===-- LoopPrinter.cpp: one thread a point ----------------------------------------------------------------------===//
   void printPerThread(kernel::ParallelOp op);
   void printPack(kernel::ParallelOp op, int64_t lanes);
   void printNest(kernel::LoopOp op, llvm::StringRef step, const Lines &body);
   void printMap(kernel::MapOp op);
   void printReduce(kernel::ReduceOp op);
   void printScan(kernel::ScanOp op);
+  std::vector<std::string> declareState(kernel::ReduceOp op);
+  void combineInto(kernel::ReduceOp op, llvm::ArrayRef<std::string> state, llvm::ArrayRef<std::string> other);
+
+  //===-- GroupPrinter.cpp: a group of threads a point ------------------------------------------------------------------===//
   void printGroup(kernel::ParallelOp op);
+  void planRegisters(kernel::ParallelOp op);
   void groupReduce(kernel::ReduceOp op);
   void groupMap(kernel::MapOp op);
-  void combineInto(kernel::ReduceOp op, llvm::ArrayRef<std::string> state, llvm::ArrayRef<std::string> other);
+  void printShare(kernel::LoopOp pass, const Lines &eachElement);
   void combineAcrossGroup(kernel::ReduceOp op, llvm::ArrayRef<std::string> state);
-  std::vector<std::string> declareState(kernel::ReduceOp op);
 
   //===-- TilePrinter.cpp, TransposePrinter.cpp: shared memory ------------------------------------------------------===//
   void printTiles(kernel::ParallelOp op);
@@ -123,6 +131,15 @@ private:
     int64_t across = 1;      // points of one block
     std::string member;      // this thread's number in its group
   } group_;
+
+  /// Elements of a row that stay in registers from the first pass that has them to the last that needs them.
+  struct Kept {
+    std::string name;
+    bool filled = false;       // an earlier pass has loaded or computed it
+    unsigned passesLeft = 0;   // that store it
+  };
+  std::vector<Kept> kept_;
+  llvm::DenseMap<mlir::Operation *, unsigned> keptIndex_; // access -> kept_
 };
 
 } // namespace graphc::codegen::cuda

@@ -10,6 +10,14 @@ def KernelScheduleCuda : Pass<"kernel-schedule-cuda", "::graphc::kernel::FuncOp"
   }];
 }
 
+def CudaSplitReductions : Pass<"cuda-split-reductions", "::mlir::ModuleOp"> {
+  let summary = "cut long reductions to few results into two kernels";
+  let description = [{
+    Before: one kernel, too few blocks. After: `NAME_parts` reduces chunks into a buffer, `NAME_join` reduces that and goes on. Cuts
+    depend on shapes alone. Kernels with symbolic sizes, with a schedule, or with several passes stay whole.
+  }];
+}
+
 def KernelPrintCuda : Pass<"kernel-print-cuda", "::mlir::ModuleOp"> {
   let summary = "print every kernel as CUDA C++ on standard output";
   let options = [

@@ -36,6 +36,18 @@ __device__ __forceinline__ bf16 narrow_bf16(double x) { return narrow_bf16(round
 template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
 template <int N, class T> __device__ __forceinline__ Pack<T, N> load_pack(const T* p) { return *reinterpret_cast<const Pack<T, N>*>(p); }
 template <class T, int N> __device__ __forceinline__ void store_pack(T* p, const Pack<T, N>& pack) { *reinterpret_cast<Pack<T, N>*>(p) = pack; }
+template <int N, class T> __device__ __forceinline__ Pack<T, N> load_pack(const T* p, bool aligned) {
+  if (aligned) return load_pack<N>(p);
+  Pack<T, N> pack;
+  #pragma unroll
+  for (int i = 0; i < N; ++i) pack.at[i] = p[i];
+  return pack;
+}
+template <class T, int N> __device__ __forceinline__ void store_pack(T* p, const Pack<T, N>& pack, bool aligned) {
+  if (aligned) return store_pack(p, pack);
+  #pragma unroll
+  for (int i = 0; i < N; ++i) p[i] = pack.at[i];
+}
 template <int Bytes, class T> __device__ __forceinline__ bool is_aligned(const T* p) { return reinterpret_cast<u64>(p) % Bytes == 0; }
 
 // Integers wrap, divide by zero to zero and shift everything out.
@@ -55,7 +67,7 @@ template <class T> __device__ __forceinline__ T divide(T a, T b) {
   if constexpr (T(-1) < T(0)) if (b == T(-1)) return wrapping_sub(T(0), a);
   return T(a / b);
 }
-template <class T> __device__ __forceinline__ T remainder(T a, T b) {
+template <class T> __device__ __forceinline__ T rest(T a, T b) {
   if (b == 0) return 0;
   if constexpr (T(-1) < T(0)) if (b == T(-1)) return 0;
   return T(a % b);

@@ -164,6 +164,8 @@ KernelPrinter::Text KernelPrinter::literal(TypedAttr attr) {
     return {integer.getValue().isZero() ? "false" : "true"};
   int64_t value = integer.getType().isIndex() ? integer.getInt() : integer.getValue().getSExtValue();
   bool wide = integer.getType().isInteger(64);
+  if (integer.getType().isInteger(8) || integer.getType().isInteger(16)) // a plain literal would be an int
+    return {(integer.getType().isInteger(8) ? "i8(" : "i16(") + std::to_string(value) + ")"};
   if (value == std::numeric_limits<int64_t>::min())
     return {"(-9223372036854775807ll - 1)"};
   if (value == std::numeric_limits<int32_t>::min() && !wide)
@@ -353,9 +355,9 @@ std::optional<KernelPrinter::Text> KernelPrinter::expression(Operation *op) {
       .Case<arith::SubIOp>([&](auto) { return type.isIndex() ? infix("-") : isBool ? infix("!=") : function("wrapping_sub"); })
       .Case<arith::MulIOp>([&](auto) { return type.isIndex() ? infix("*") : isBool ? infix("&&") : function("wrapping_mul"); })
       .Case<arith::DivSIOp>([&](auto) { return function("divide"); })
-      .Case<arith::RemSIOp>([&](auto) { return function("remainder"); })
+      .Case<arith::RemSIOp>([&](auto) { return function("rest"); })
       .Case<arith::DivUIOp>([&](auto) { return Text{this->type(type) + "(divide(" + asUnsigned(0) + ", " + asUnsigned(1) + "))"}; })
-      .Case<arith::RemUIOp>([&](auto) { return Text{this->type(type) + "(remainder(" + asUnsigned(0) + ", " + asUnsigned(1) + "))"}; })
+      .Case<arith::RemUIOp>([&](auto) { return Text{this->type(type) + "(rest(" + asUnsigned(0) + ", " + asUnsigned(1) + "))"}; })
       .Case<arith::MaxSIOp>([&](auto) { return Text{operand(0) + " > " + operand(1) + " ? " + operand(0) + " : " + operand(1), false}; })
       .Case<arith::MinSIOp>([&](auto) { return Text{operand(0) + " < " + operand(1) + " ? " + operand(0) + " : " + operand(1), false}; })
       .Case<arith::MaxUIOp>([&](auto) { return Text{asUnsigned(0) + " > " + asUnsigned(1) + " ? " + operand(0) + " : " + operand(1), false}; })

@@ -1,5 +1,6 @@
 #include "frontend/compile/Compiler.h"
 #include "codegen/cpu/CpuCodegen.h"
+#include "frontend/compile/CudaKernels.h"
 #include "frontend/compile/LinkObjects.h"
 #include "frontend/compile/KernelCache.h"
 #include "frontend/compile/Phases.h"
@@ -14,6 +15,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/base/DeviceId.h"
 #include "runtime/memory/MappedFile.h"
 
 #include <chrono>
@@ -81,6 +83,8 @@ public:
       return error(Code::InvalidOption, "--cpu-level \"", options.cpuLevel,
                    "\" is not one of v3, v4, v4-bf16, v4-amx, host (a host below v3 has no AVX2 and cannot run kernels)");
     context_.target = *parsed;
+    GRAPHC_ASSIGN_OR_RETURN(device, DeviceId::parse(options.device));
+    context_.cuda = !device.isCpu();
     GRAPHC_RETURN_IF_ERROR(choosePrecision());
     context_.fuse = options.fuse;
     context_.probeGroups = options.probeGroups;
@@ -115,6 +119,14 @@ public:
 private:
   Status choosePrecision() {
     context_.info = context_.target.info();
+    if (context_.cuda) {
+      // Products in any precision accumulate in f32; what the host can do has no meaning.
+      context_.info = TargetInfo();
+      context_.info.library = context_.info.routines = false;
+      if (!options.amp.empty())
+        return error(Code::InvalidOption, "--amp ", options.amp, " is not in this build for ", options.device, "; leave it out to compute in the model's own types");
+      return Status();
+    }
     for (const std::string &level : options.objectLevels)
       if (auto other = codegen::cpu::CpuTarget::parse(level)) {
         context_.info.bf16Products &= other->info().bf16Products;
@@ -300,6 +312,48 @@ private:
 
   //===-- output ------------------------------------------------------------------------------------------------===//
   Status makeExecutable() {
+    std::unique_ptr<plan::PlanT> plan;
+    LoadOptions load;
+    if (context_.cuda)
+      GRAPHC_RETURN_IF_ERROR(generateForCuda(plan));
+    else
+      GRAPHC_RETURN_IF_ERROR(generateForCpu(plan, load));
+    GRAPHC_RETURN_IF_ERROR(openWeights(*plan, load.weightFiles));
+    if (options.planOnly) {
+      result.model.plan = std::move(plan);
+      result.model.weights = std::move(load.weightFiles);
+      return Status();
+    }
+    return loadPlan(std::move(plan), std::move(load));
+  }
+
+  /// One line for the user about the compile cache.
+  std::function<void(const std::string &)> cacheWarning() {
+    return [&](const std::string &line) { result.diagnostics.push_back({CompileDiagnostic::Warning, Code::CacheUnusable, line}); };
+  }
+
+  Status generateForCuda(std::unique_ptr<plan::PlanT> &plan) {
+    Stopwatch watch;
+    CudaBuild build;
+    // Every CUDA device takes PTX of the oldest architecture we write for; the simulated one takes nothing else.
+    build.architectures = options.architectures.empty() ? std::vector<std::string>{"compute_80"} : options.architectures;
+    build.threads = threads;
+    build.cacheDir = options.cacheDir;
+    build.warn = cacheWarning();
+    build.resources = options.keepResources ? &result.model.resources : nullptr;
+    GRAPHC_ASSIGN_OR_RETURN(codegen::cuda::DeviceCode code, compileCudaKernels(*module, build));
+    result.model.times.push_back({"codegen", watch.ms()});
+    if (options.keepKernelText)
+      for (const codegen::cuda::KernelSource &kernel : code.kernels)
+        result.model.kernels.push_back({kernel.name, kernel.text, "", kernel.sourceOps});
+    auto written = writePlan(*module, &code);
+    if (failed(written))
+      return firstError(Code::Internal, "the plan cannot be written");
+    plan = std::move(*written);
+    return Status();
+  }
+
+  Status generateForCpu(std::unique_ptr<plan::PlanT> &plan, LoadOptions &load) {
     Stopwatch watch;
     codegen::cpu::CompileOptions codegenOptions;
     codegenOptions.threads = threads;
@@ -307,21 +361,19 @@ private:
     // Text is not kept in the cache.
     auto kernels = options.cacheDir.empty() || options.keepKernelText
                        ? codegen::cpu::compileKernels(*module, context_.target, codegenOptions)
-                       : compileKernelsCached(*module, context_.target, codegenOptions, options.cacheDir, [&](const std::string &line) {
-                           result.diagnostics.push_back({CompileDiagnostic::Warning, Code::CacheUnusable, line});
-                         });
+                       : compileKernelsCached(*module, context_.target, codegenOptions, options.cacheDir, cacheWarning());
     if (failed(kernels))
       return firstError(Code::Internal, "code generation failed");
     result.model.times.push_back({"codegen", watch.ms()});
 
-    auto plan = writePlan(*module);
-    if (failed(plan))
+    auto written = writePlan(*module);
+    if (failed(written))
       return firstError(Code::Internal, "the plan cannot be written");
+    plan = std::move(*written);
     if (auto missing = context_.target.missingOnHost())
       return error(Code::DeviceUnavailable, "this machine cannot run level ", context_.target.name().str(), ": ", *missing);
 
     GRAPHC_RETURN_IF_ERROR(linkObjects(*kernels));
-    LoadOptions load;
     auto jit = codegen::cpu::JitKernels::create();
     if (!jit)
       return error(Code::Internal, "the JIT cannot start: ", llvm::toString(jit.takeError()));
@@ -333,7 +385,7 @@ private:
       load.kernels.push_back(*function);
     }
     if (options.keepKernelText)
-      for (auto [compiled, entry] : llvm::zip(*kernels, (*plan)->kernels))
+      for (auto [compiled, entry] : llvm::zip(*kernels, plan->kernels))
         result.model.kernels.push_back({compiled.name, compiled.llvmIr, compiled.assembly, entry->source_ops});
     if (options.keepObjects)
       for (auto &kernel : *kernels)
@@ -342,22 +394,31 @@ private:
     // An artifact stores prepared constants; a loaded model needs only what the library made of them.
     load.keepPrepared = !options.objectLevels.empty();
     result.model.times.push_back({"link", watch.ms()});
+    return Status();
+  }
 
+  /// Maps the files of the plan's weights and notes their sizes.
+  Status openWeights(plan::PlanT &plan, std::vector<WeightBytes> &weights) {
     auto side = std::make_shared<std::string>(std::move(sideBytes));
-    for (auto &file : (*plan)->files) {
+    for (auto &file : plan.files) {
       if (file->path == kSideFile) {
-        load.weightFiles.push_back({std::as_bytes(std::span(side->data(), side->size())), side});
+        weights.push_back({std::as_bytes(std::span(side->data(), side->size())), side});
         file->bytes = side->size();
         continue;
       }
       auto mapped = MappedFile::open((folder / file->path).string());
       if (!mapped.ok())
         return mapped.status();
-      load.weightFiles.push_back({(*mapped)->bytes(), *mapped});
+      weights.push_back({(*mapped)->bytes(), *mapped});
       if (llvm::none_of(result.model.files, [&](const ModelFile &known) { return known.name == file->path; }))
         result.model.files.push_back({file->path, (*mapped)->path()});
       file->bytes = (*mapped)->bytes().size();
     }
+    return Status();
+  }
+
+  Status loadPlan(std::unique_ptr<plan::PlanT> plan, LoadOptions load) {
+    Stopwatch watch;
     if (threads > 1) {
       SpinPoolOptions pool;
       pool.threads = threads;
@@ -369,7 +430,7 @@ private:
       std::lock_guard lock(said->first);
       said->second.push_back({level == LogLevel::Warning ? CompileDiagnostic::Warning : CompileDiagnostic::Remark, Code::Ok, text});
     };
-    auto executable = Executable::load(std::move(*plan), std::move(load));
+    auto executable = Executable::load(std::move(plan), std::move(load));
     {
       std::lock_guard lock(said->first);
       llvm::append_range(result.model.remarks, said->second);
@@ -439,6 +500,7 @@ private:
   const CompileOptions &options;
   CompileResult &result;
   unsigned threads = 1;
+  DeviceId device;
   PhaseContext context_;
   std::optional<MLIRContext> mlirContext; // outlives the module
   OwningOpRef<ModuleOp> module;

@@ -1,5 +1,6 @@
 // From a model file to a loaded executable. No MLIR in this header.
 #pragma once
+#include "codegen/cuda/Resources.h"
 #include "runtime/base/HostTensor.h"
 #include "runtime/exec/Executable.h"
 
@@ -11,6 +12,11 @@
 namespace graphc {
 
 struct CompileOptions {
+  std::string device = "cpu";    // cpu, sim[:N] or cuda[:N]: where the executable runs
+  /// Of a CUDA device: what to compile for, "sm_90" for machine code or "compute_80" for PTX; empty: what the device wants.
+  std::vector<std::string> architectures;
+  bool keepResources = false;    // fill CompiledModel::resources, for each real architecture (sm_90)
+  bool planOnly = false;         // fill CompiledModel::plan and load nothing: no device is needed
   std::string cpuLevel = "host"; // v3, v4, v4-bf16, v4-amx, host
   std::string amp;                 // "bf16": mixed precision by op class; empty: the model's own types
   int threads = 0;               // of the executable and of compilation; 0: as many as the process may use
@@ -42,7 +48,7 @@ struct CompileDiagnostic {
 };
 
 struct KernelText {
-  std::string name, llvmIr, assembly;
+  std::string name, llvmIr, assembly; // on a CUDA device the CUDA C++ stands in for LLVM's IR, and assembly is empty
   std::vector<std::string> sourceOps;
 };
 
@@ -66,6 +72,9 @@ struct ModelFile {
 struct CompiledModel {
   /// Null when compilation stopped at `toPhase`.
   std::shared_ptr<const Executable> executable;
+  std::unique_ptr<plan::PlanT> plan;  // with planOnly,
+  std::vector<WeightBytes> weights;   //   and the bytes of its files
+  std::vector<codegen::cuda::KernelResources> resources;
   std::vector<PhaseTime> times; // phases, then "codegen", "link", "load"
   std::vector<KernelText> kernels;
   std::vector<LevelObject> objects;

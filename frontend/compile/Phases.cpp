@@ -1,5 +1,6 @@
 #include "frontend/compile/Phases.h"
 #include "codegen/common/Passes.h"
+#include "codegen/cuda/Passes.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
 #include "mlir/Transforms/Passes.h"
@@ -125,6 +126,11 @@ const Phase table[] = {
     {"kernels", "groups become scheduled loops and plan commands",
      [](OpPassManager &pm, const PhaseContext &context) {
        pm.addPass(createKernelsPass());
+       if (context.cuda) {
+         pm.addPass(codegen::cuda::createCudaSplitReductions());
+         pm.addNestedPass<kernel::FuncOp>(codegen::cuda::createKernelScheduleCuda());
+         return;
+       }
        codegen::KernelScheduleOptions schedule;
        schedule.vectorBytes = context.target.vectorBytes();
        schedule.masks = context.target.hasMasks();

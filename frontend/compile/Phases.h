@@ -1,6 +1,7 @@
 // The journey of a module as one table: each phase builds passes, and promises what the IR looks like afterwards.
 #pragma once
 #include "codegen/cpu/CpuTarget.h"
+#include "ir/target/TargetInfo.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -8,6 +9,8 @@ namespace graphc {
 
 struct PhaseContext {
   codegen::cpu::CpuTarget target;
+  /// Kernels are scheduled for a GPU rather than for `target`.
+  bool cuda = false;
   /// What every level that the compiled model shall run on has.
   TargetInfo info;
   std::string amp; // low precision of the whole model, or empty

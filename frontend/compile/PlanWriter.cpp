@@ -51,7 +51,7 @@ std::string textOf(Location loc) {
 
 class PlanWriter {
 public:
-  explicit PlanWriter(ModuleOp module) : module(module), ctx(module.getContext()), plan(std::make_unique<plan::PlanT>()) {}
+  PlanWriter(ModuleOp module, codegen::cuda::DeviceCode *device) : module(module), device(device), ctx(module.getContext()), plan(std::make_unique<plan::PlanT>()) {}
 
   FailureOr<std::unique_ptr<plan::PlanT>> write() {
     auto func = module.lookupSymbol<func::FuncOp>("main");
@@ -68,8 +68,12 @@ public:
       if (auto sources = kernel.getSources())
         for (Attribute source : *sources)
           entry->source_ops.push_back(cast<StringAttr>(source).str());
+      if (device)
+        addLaunch(*entry, device->kernels[plan->kernels.size()], device->moduleOf[plan->kernels.size()]);
       plan->kernels.push_back(std::move(entry));
     }
+    if (device)
+      addModules();
     if (failed(writeParameters(func)))
       return failure();
     Block &block = func.getBody().front();
@@ -81,6 +85,31 @@ public:
   }
 
 private:
+  //===-- code of a device --------------------------------------------------------------------------------------===//
+  static void addLaunch(plan::KernelT &entry, const codegen::cuda::KernelSource &source, int module) {
+    assert(entry.symbol == source.name && "kernels are compiled in the order of the module");
+    entry.module_index = module;
+    entry.threads = source.launch.threads;
+    entry.items_per_block = source.launch.itemsPerBlock;
+  }
+  /// Takes the images over.
+  void addModules() {
+    plan->target = plan::Target::Cuda;
+    for (codegen::cuda::DeviceModule &code : device->modules) {
+      auto entry = std::make_unique<plan::CudaModuleT>();
+      entry->name = code.name;
+      for (codegen::cuda::DeviceImage &image : code.images) {
+        auto part = std::make_unique<plan::CudaImageT>();
+        part->arch = image.architecture;
+        part->kind = image.isPtx() ? plan::ImageKind::PTX : plan::ImageKind::CUBIN;
+        const auto *bytes = reinterpret_cast<const uint8_t *>(image.bytes.data());
+        part->bytes.assign(bytes, bytes + image.bytes.size());
+        entry->images.push_back(std::move(part));
+      }
+      plan->modules.push_back(std::move(entry));
+    }
+  }
+
   //===-- sizes -------------------------------------------------------------------------------------------------===//
   int expr(AffineExpr e) {
     if (auto it = exprs.find(e); it != exprs.end())
@@ -580,6 +609,7 @@ private:
   }
 
   ModuleOp module;
+  codegen::cuda::DeviceCode *device;
   MLIRContext *ctx;
   std::unique_ptr<plan::PlanT> plan;
   llvm::DenseMap<AffineExpr, int> exprs;
@@ -589,4 +619,6 @@ private:
 };
 } // namespace
 
-FailureOr<std::unique_ptr<plan::PlanT>> graphc::writePlan(ModuleOp module) { return PlanWriter(module).write(); }
+FailureOr<std::unique_ptr<plan::PlanT>> graphc::writePlan(ModuleOp module, codegen::cuda::DeviceCode *device) {
+  return PlanWriter(module, device).write();
+}

@@ -6,6 +6,8 @@
 namespace graphc {
 
 struct TargetInfo {
+  bool library = true;       // a library contracts what it can; otherwise every contraction is a generated kernel
+  bool routines = true;      // the runtime sorts, scatters and searches; otherwise kernels do
   int64_t vectorBytes = 32;
   int64_t vectorRegisters = 16;
   bool masks = false;        // masked memory access of every element size

@@ -339,6 +339,8 @@ private:
     bool full = dims == group.shape, row = isRowShaped(dims, group);
     bool reduces = cast<ElementOp>(op).reduces();
     bool concat = isa<ConcatOp>(op);
+    if (isa<Contraction>(op) && llvm::any_of(group.ops, [](Operation *other) { return isa<Contraction>(other); }))
+      return why = "a kernel computes one product", false;
     if (concat && (op->getNumOperands() > 4 || !single))
       return why = "a wide concatenation is copied part by part", false;
     if (isa<ReshapeOp>(op) && !op->hasAttr(kReadThroughAttr) && !(single && splitsOnly(op) && worthReading(op)))

@@ -1,5 +1,6 @@
 // graphc-select. Before: contractions as the importer left them. After: each carries `by = "library"` or `by = "kernel"`,
-// so that `fuse` knows which epilogues are legal. An attribute already there (a tuner's, a user's) is kept.
+// so that `fuse` knows which epilogues are legal. An attribute already there (a tuner's, a user's) is kept. So does each op that a
+// routine of the runtime executes elsewhere, where the target has none: `by = "kernel"`.
 #include "passes/fuse/DirectConv.h"
 #include "passes/fuse/Fuse.h"
 #include "mlir/IR/Remarks.h"
@@ -11,6 +12,8 @@ using namespace graphc::graph;
 static bool libraryRuns(Operation *op, const TargetInfo &target) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = type.getElementType();
+  if (!target.library)
+    return false;
   if (!element.isF32() && !(target.bf16Products && element.isBF16()))
     return false;
   if (cast<RankedTensorType>(op->getOperand(1).getType()).getElementType() != element)
@@ -47,6 +50,8 @@ struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
     });
     for (ConvOp conv : direct)
       prepareDirectConv(conv);
+    if (!target.routines)
+      getOperation().walk([&](RoutineOp op) { op->setAttr("by", StringAttr::get(&getContext(), "kernel")); });
   }
   TargetInfo target;
   Option<bool> bf16{*this, "bf16", llvm::cl::desc("the target has bf16 products, whatever its description says")};

@@ -146,6 +146,30 @@ SmallVector<Expr> KernelBuilder::reduce(
   return results;
 }
 
+void KernelBuilder::scan(ArrayRef<AffineExpr> sizes, ArrayRef<Expr> init,
+                         function_ref<SmallVector<Expr>(ArrayRef<AffineExpr>, ArrayRef<Expr>)> body) {
+  OpBuilder::InsertionGuard guard(b);
+  enter(scopes.size() - 1);
+  SmallVector<Value> operands, inits;
+  AffineMap map = localMap(sizes, operands);
+  for (Expr e : init)
+    inits.push_back(valueOf(e));
+  kernel::ScanOp::create(b, loc, map, operands, inits, [&](OpBuilder &nested, Location, ValueRange ivs, ValueRange values) {
+    OpBuilder::InsertionGuard inner(b);
+    scopes.push_back({nested.getInsertionBlock(), nextScope++});
+    b.setInsertionPointToEnd(scopes.back().block);
+    SmallVector<Expr> carried;
+    for (auto [value, before] : llvm::zip(values, init))
+      carried.push_back(remember(value, before.type, scopes.size() - 1));
+    SmallVector<Value> next;
+    for (Expr e : body(openDims(ivs, sizes), carried))
+      next.push_back(valueOf(e));
+    nested.setInsertionPointToEnd(scopes.back().block);
+    scopes.pop_back();
+    return next;
+  });
+}
+
 //===-- memory --------------------------------------------------------------------------------------------------===//
 std::optional<std::pair<int64_t, int64_t>> KernelBuilder::extremesOf(AffineExpr index) {
   if (auto c = constantSize(index))
@@ -310,6 +334,22 @@ void KernelBuilder::store(Value value, Value buffer, ArrayRef<AffineExpr> index)
   SmallVector<Value> operands;
   AffineMap map = localMap(index, operands);
   kernel::StoreOp::create(b, loc, valueOf(e), buffer, map, operands);
+}
+
+Expr KernelBuilder::loadFrom(Value buffer, Type element, ArrayRef<AffineExpr> index) {
+  return emitIn(scopes.size() - 1, element, [&]() -> Value {
+    SmallVector<Value> operands;
+    AffineMap map = localMap(index, operands);
+    return kernel::LoadOp::create(b, loc, buffer, map, operands);
+  });
+}
+
+void KernelBuilder::storeTo(Expr value, Value buffer, ArrayRef<AffineExpr> index, std::optional<Expr> condition) {
+  OpBuilder::InsertionGuard guard(b);
+  enter(scopes.size() - 1);
+  SmallVector<Value> operands;
+  AffineMap map = localMap(index, operands);
+  kernel::StoreOp::create(b, loc, valueOf(value), buffer, map, operands, condition ? valueOf(*condition) : Value());
 }
 
 Expr KernelBuilder::indexValue(AffineExpr index) {

@@ -28,6 +28,15 @@ public:
   /// Inside reductions over this value's elements, also store them (see `readFrom`).
   void spill(mlir::Value value, mlir::Value buffer) { spills[value] = buffer; }
 
+  /// A loop in sequence: `body` gets the index and the carried values, and gives the next ones.
+  void scan(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<graph::Expr> init,
+            llvm::function_ref<llvm::SmallVector<graph::Expr>(llvm::ArrayRef<mlir::AffineExpr>, llvm::ArrayRef<graph::Expr>)> body);
+  /// Reads or writes a buffer here and now, after whatever stands before.
+  graph::Expr loadFrom(mlir::Value buffer, mlir::Type element, llvm::ArrayRef<mlir::AffineExpr> index);
+  void storeTo(graph::Expr value, mlir::Value buffer, llvm::ArrayRef<mlir::AffineExpr> index, std::optional<graph::Expr> condition);
+  /// The op whose checks are emitted from now on.
+  void setCurrent(mlir::Operation *op) { current = op; }
+
   /// Ops whose computed indices are checked, in site order.
   llvm::ArrayRef<mlir::Operation *> sites() const { return siteOps; }
 

@@ -7,6 +7,7 @@
 #include "passes/fuse/StridedView.h"
 #include "passes/kernels/LibraryCalls.h"
 #include "passes/kernels/LoopKernels.h"
+#include "passes/kernels/RoutineKernels.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -134,6 +135,11 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
     return dispatch.getResults()[0];
   }
 
+  static bool byKernel(Operation *op) {
+    auto by = op->getAttrOfType<StringAttr>("by");
+    return by && by.getValue() == "kernel";
+  }
+
   LogicalResult outline(func::FuncOp func) {
     unsigned number = 0;
     for (auto check : llvm::make_early_inc_range(func.getOps<AssumeEqualOp>())) {
@@ -157,7 +163,14 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
         results.push_back(sumOfChunks(*call, group, func, number, b));
       } else if (kind == "routine") {
         // A routine's unused results are still computed: the group yields them all.
-        llvm::append_range(results, buildRoutineCall(group, func, b).getResults());
+        if (byKernel(&first)) {
+          auto dispatch = buildRoutineKernel(group, getOperation(), kernelName(func, number++, group), b);
+          if (failed(dispatch))
+            return failure();
+          llvm::append_range(results, dispatch->getResults());
+        } else {
+          llvm::append_range(results, buildRoutineCall(group, func, b).getResults());
+        }
       } else if (kind == "view") {
         results.push_back(plan::ViewOp::create(b, group.getLoc(), first.getResult(0).getType(), first.getOperand(0),
                                                DimsAttr::get(&getContext(), *contiguousOffset(&first)), prepare));

@@ -1,60 +1,13 @@
 // One loop group as a kernel: the outer domain, then one pass per reduction, then a pass that stores what has the full shape.
 #include "passes/kernels/LoopKernels.h"
 #include "passes/kernels/KernelBuilder.h"
+#include "passes/kernels/KernelFrame.h"
 
 using namespace mlir;
 using namespace graphc;
 using namespace graphc::graph;
 
 namespace {
-
-bool isInPlaceLiteral(Value v) {
-  auto constant = v.getDefiningOp<graph::ConstantOp>();
-  return constant && constant.getValue().isSplat();
-}
-
-void collectSymbols(AffineExpr e, llvm::SetVector<unsigned> &symbols) {
-  e.walk([&](AffineExpr x) {
-    if (auto s = dyn_cast<AffineSymbolExpr>(x))
-      symbols.insert(s.getPosition());
-  });
-}
-
-/// Every size symbol that types and attributes of these ops mention.
-llvm::SetVector<unsigned> symbolsOf(GroupOp group) {
-  llvm::SetVector<unsigned> symbols;
-  auto add = [&](Type type) {
-    for (AffineExpr d : dimsOf(type))
-      collectSymbols(d, symbols);
-  };
-  for (Operation &op : group.getBody().front()) {
-    for (Type t : op.getOperandTypes())
-      add(t);
-    for (Type t : op.getResultTypes())
-      add(t);
-    for (NamedAttribute attr : op.getAttrs())
-      if (auto dims = dyn_cast<DimsAttr>(attr.getValue()))
-        for (AffineExpr d : dims.getDims())
-          collectSymbols(d, symbols);
-  }
-  return symbols;
-}
-
-MemRefType bufferType(Type tensor) {
-  auto t = cast<RankedTensorType>(tensor);
-  return MemRefType::get(t.getShape(), kernelElementType(t.getElementType()));
-}
-
-/// Sizes over interned symbols as a map over the kernel's scalars.
-AffineMap scalarMap(ArrayRef<AffineExpr> dims, const llvm::SetVector<unsigned> &symbols, MLIRContext *ctx) {
-  llvm::DenseMap<AffineExpr, AffineExpr> replace;
-  for (auto [local, position] : llvm::enumerate(symbols))
-    replace[getAffineSymbolExpr(position, ctx)] = getAffineSymbolExpr(local, ctx);
-  SmallVector<AffineExpr> results;
-  for (AffineExpr d : dims)
-    results.push_back(d.replace(replace));
-  return AffineMap::get(0, symbols.size(), results, ctx);
-}
 
 /// A value of the full shape that a reduction computes and a later pass needs again, dear enough to be kept in the output's
 /// memory meanwhile (the exponentials of a softmax).
@@ -84,56 +37,13 @@ plan::DispatchOp graphc::buildLoopKernel(GroupOp group, ModuleOp module, StringR
   Block &body = group.getBody().front();
   auto yield = cast<graph::YieldOp>(body.getTerminator());
   SmallVector<Value> outputs = llvm::to_vector(yield.getValues());
-  llvm::SetVector<Value> inputs;
-  SmallVector<Attribute> sources;
-  double cost = 0;
-  for (Operation &op : body.without_terminator()) {
-    for (Value operand : op.getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if ((!def || def->getBlock() != &body) && !isInPlaceLiteral(operand))
-        inputs.insert(operand);
-    }
-    std::string source;
-    if (auto named = dyn_cast<NameLoc>(op.getLoc()))
-      source = named.getName().str();
-    else if (auto fused = op.getLoc()->findInstanceOf<NameLoc>())
-      source = fused.getName().str();
-    if (!source.empty())
-      sources.push_back(b.getStringAttr(op.getName().stripDialect() + " " + source));
-    auto elementwise = dyn_cast<Elementwise>(op);
-    cost += elementwise ? elementwise.scalarCost() : 1;
-  }
-
-  auto symbols = symbolsOf(group);
-  SmallVector<Type> bufferTypes;
-  SmallVector<AffineMap> argDims;
-  auto addBuffer = [&](Value v) {
-    bufferTypes.push_back(bufferType(v.getType()));
-    argDims.push_back(scalarMap(dimsOf(v.getType()), symbols, ctx));
-  };
-  for (Value v : inputs)
-    addBuffer(v);
-  for (Value v : outputs)
-    addBuffer(v);
-  if (llvm::all_of(bufferTypes, [](Type t) { return cast<MemRefType>(t).hasStaticShape(); }))
-    argDims.clear();
-
-  OpBuilder moduleBuilder(ctx);
-  moduleBuilder.setInsertionPointToEnd(module.getBody());
-  auto func = kernel::FuncOp::create(moduleBuilder, group.getLoc(), name, bufferTypes, symbols.size(), argDims);
-  if (!sources.empty())
-    func.setSourcesAttr(b.getArrayAttr(sources));
-  llvm::DenseMap<Value, Value> buffers;
-  llvm::DenseMap<unsigned, Value> scalars;
-  for (auto [v, arg] : llvm::zip(inputs, func.getBuffers()))
-    buffers[v] = arg;
-  auto outputArgs = func.getBuffers().drop_front(inputs.size());
-  for (auto [position, arg] : llvm::zip(symbols, func.getScalars()))
-    scalars[position] = arg;
+  KernelFrame frame(group, outputs, module, name);
+  kernel::FuncOp func = frame.func;
+  auto outputArgs = frame.outputArguments();
 
   OpBuilder kb(ctx);
   kb.setInsertionPointToStart(&func.getBody().front());
-  KernelBuilder builder(kb, group.getLoc(), buffers, scalars);
+  KernelBuilder builder(kb, group.getLoc(), frame.buffers, frame.scalars);
 
   SmallVector<int64_t> reduced;
   if (auto rows = group->getAttrOfType<DenseI64ArrayAttr>("rows"))
@@ -191,15 +101,7 @@ plan::DispatchOp graphc::buildLoopKernel(GroupOp group, ModuleOp module, StringR
     });
   }
 
-  SmallVector<AffineExpr> scalarExprs;
-  for (unsigned s : symbols)
-    scalarExprs.push_back(getAffineSymbolExpr(s, ctx));
-  SmallVector<Attribute> sites;
-  for (Operation *op : builder.sites()) {
-    auto named = op->getLoc()->findInstanceOf<NameLoc>();
-    sites.push_back(b.getStringAttr(named ? named.getName().getValue() : op->getName().getStringRef()));
-  }
-  auto inplace = spilled ? SmallVector<int64_t>(outputs.size(), -1) : inplacePairs(func, inputs.size());
+  auto inplace = spilled ? SmallVector<int64_t>(outputs.size(), -1) : inplacePairs(func, frame.inputs.size());
   // Roughly: a tenth of a nanosecond per scalar op on a vector unit, for each element of an outer point.
   double elements = 1;
   for (int64_t r : reduced)
@@ -213,12 +115,7 @@ plan::DispatchOp graphc::buildLoopKernel(GroupOp group, ModuleOp module, StringR
     elements = std::max(elements, n);
   });
   body.walk([&](Contraction op) { elements = std::max(elements, (double)constantSize(op.depth()).value_or(256)); });
-  bool anyInplace = llvm::any_of(inplace, [](int64_t i) { return i >= 0; });
-  return plan::DispatchOp::create(
-      b, group.getLoc(), group.getResultTypes(), FlatSymbolRefAttr::get(ctx, name), inputs.getArrayRef(),
-      DimsAttr::get(ctx, scalarExprs), anyInplace ? b.getDenseI64ArrayAttr(inplace) : DenseI64ArrayAttr(),
-      sites.empty() ? ArrayAttr() : b.getArrayAttr(sites), b.getF64FloatAttr(0.1 * cost * elements),
-      group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+  return frame.dispatch(group, builder.sites(), inplace, 0.1 * frame.scalarOps * elements, b);
 }
 
 //===-- in-place --------------------------------------------------------------------------------------------------===//

@@ -1,16 +1,24 @@
 // Threads that share one point: a warp or a block along a row, a stack of threads above a column.
 // RUN: graphc-opt %s -kernel-schedule-cuda -kernel-print-cuda -o /dev/null | FileCheck %s
 
-// Softmax: a warp a row. Members join by exchange, and meet before they read what others stored.
+// Softmax: a warp a row, four elements a member. The row is read once and written once; between its passes it stays in registers.
 // CHECK-LABEL: // softmax
 // CHECK: const int member = threadIdx.x % 32;
-// CHECK: for (int element = member; element < 100; element += 32) {
+// CHECK: const bool aligned = is_aligned<16>(in0) && is_aligned<16>(out0);
+// CHECK-DAG: Pack<float, 4> in0_kept[1];
+// CHECK-DAG: Pack<float, 4> out0_kept[1];
+// CHECK: for (int step = 0; step < 1; ++step) {
+// CHECK:   const int element = member * 4 + step * 128;
+// CHECK:   if (!(element < 100)) break;
+// CHECK:   in0_kept[step] = load_pack<4>(in0 + point * 100 + element, aligned);
 // CHECK: for (int step = 16; step > 0; step /= 2) {
 // CHECK:   const float theirs = exchange(members, largest, step);
 // CHECK:   largest = maximum(largest, theirs);
-// CHECK: out0[point * 100 + element_2] = exp_value;
-// CHECK: __syncwarp(members);
-// CHECK: out0[point * 100 + element_3] = out0_value / total;
+// CHECK-NOT: load_pack
+// CHECK: out0_kept[step].at[lane] = exp_value;
+// CHECK-NOT: __syncwarp
+// CHECK: out0_kept[step].at[lane] = out0_value / total;
+// CHECK: store_pack(out0 + point * 100 + {{.*}}, out0_kept[step], aligned);
 // CHECK: // launch: 256 threads, 8 units a block
 kernel.func @softmax(%x: memref<37x100xf32>, %y: memref<37x100xf32>) {
   %lowest = arith.constant 0xFF800000 : f32
@@ -99,5 +107,24 @@ kernel.func @short_columns(%x: memref<3x512xf32>, %y: memref<512xf32>) {
       kernel.yield %t : f32
     }
     kernel.store %s, %y[%j] : memref<512xf32>
+  }
+}
+
+// Rows that another pass reads elsewhere go through memory, and members meet before that.
+// CHECK-LABEL: // reversed
+// CHECK: store_pack(out0 + point * 100 + element, out0_pack, aligned);
+// CHECK: __syncwarp(members);
+// CHECK: out0[point * 100 - (element_2 + lane) + 99]
+kernel.func @reversed(%x: memref<37x100xf32>, %y: memref<37x100xf32>, %z: memref<37x100xf32>) {
+  kernel.parallel (%i) to (37) {
+    kernel.map (%k) to (100) {
+      %v = kernel.load %x[%i, %k] : memref<37x100xf32>
+      %s = arith.addf %v, %v : f32
+      kernel.store %s, %y[%i, %k] : memref<37x100xf32>
+    }
+    kernel.map (%k) to (100) {
+      %v = kernel.load %y[%i, 99 - %k] : memref<37x100xf32>
+      kernel.store %v, %z[%i, %k] : memref<37x100xf32>
+    }
   }
 }

@@ -47,6 +47,10 @@ Result<std::vector<HostTensor>> runCase(const std::string &device, const std::st
     return runReference(module, inputs);
   if (device == "cpu")
     return runCpu(module, inputs);
+#ifdef GRAPHC_TEST_HAS_SIM
+  if (device == "sim")
+    return runSim(module, inputs);
+#endif
   return error(Code::DeviceUnavailable, "device '", device, "' is unknown; value tests run on ", joined(caseDevices()));
 }
 

@@ -16,10 +16,10 @@
 namespace graphc::test {
 
 /// One kernel, compiled and linked.
-class Kernel {
+class CpuKernel {
 public:
   /// `level`: a CPU level this machine runs.
-  explicit Kernel(const std::string &text, const char *level = "host") {
+  explicit CpuKernel(const std::string &text, const char *level = "host") {
     mlir::DialectRegistry registry;
     codegen::cpu::registerCpuCodegenDialects(registry);
     context_ = std::make_unique<mlir::MLIRContext>(registry);
@@ -116,3 +116,15 @@ private:
 };
 
 } // namespace graphc::test
+
+// The same tests run on the simulated CUDA device in a program of their own.
+#ifdef GRAPHC_TEST_ON_SIM
+#include "test/unit/codegen/SimKernel.h"
+namespace graphc::test {
+using Kernel = SimKernel;
+}
+#else
+namespace graphc::test {
+using Kernel = CpuKernel;
+}
+#endif

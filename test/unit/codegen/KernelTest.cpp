@@ -206,7 +206,9 @@ TEST(Kernel, ArgmaxRowsTiesAndNaN) {
 
 TEST(Kernel, ArgmaxColumns) {
   Kernel kernel(argmaxText("", "%k, %i", "(s1, s0)"));
+#ifndef GRAPHC_TEST_ON_SIM
   EXPECT_NE(kernel.scheduled().find("strategy = columns"), std::string::npos) << kernel.scheduled();
+#endif
   for (int64_t n : lengths) {
     int64_t m = 13;
     auto x = randomFloats(n * m);
@@ -247,7 +249,11 @@ TEST(Kernel, ColumnSum) {
         float want = 0;
         for (int64_t k = 0; k < n; ++k)
           want += x[k * m + j];
+#ifdef GRAPHC_TEST_ON_SIM
+        ASSERT_NEAR(y[j], want, 2e-5) << n << "x" << m << " column " << j; // a tree of partial sums
+#else
         ASSERT_EQ(y[j], want) << n << "x" << m << " column " << j;
+#endif
       }
     }
 }
@@ -631,6 +637,7 @@ TEST(Kernel, SymbolicStrides) {
   }
 }
 
+#ifndef GRAPHC_TEST_ON_SIM
 TEST(Kernel, LevelsDifferInCode) {
   mlir::DialectRegistry registry;
   graphc::codegen::cpu::registerCpuCodegenDialects(registry);
@@ -670,6 +677,7 @@ TEST(Kernel, SeveralThreadsCompile) {
     EXPECT_EQ((*compiled)[i].object.size(), (*compiled)[0].object.size());
   }
 }
+#endif
 
 TEST(Kernel, InPlace) {
   Kernel kernel(softmaxText("symbol(%m)", "memref<?x?xf32>", "(s0, s1)"));

@@ -80,6 +80,12 @@ TEST_P(Accuracy, AgainstDouble) {
   EXPECT_LE(worst, c.ulps) << c.op << " at " << at;
 }
 
+#ifdef GRAPHC_TEST_ON_SIM
+constexpr double kLibraryUlps = 2; // CUDA's library
+#else
+constexpr double kLibraryUlps = 1;
+#endif
+
 INSTANTIATE_TEST_SUITE_P(
     Math, Accuracy,
     testing::Values(Case{"math.exp", std::exp, 1.2, -106, 90}, Case{"math.exp2", std::exp2, 1.5, -152, 130},
@@ -87,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"math.log10", std::log10, 1.5, 0, 10}, Case{"math.log1p", std::log1p, 2.0, -1.5f, 10},
                     Case{"math.tanh", std::tanh, 3.0, -12, 12}, Case{"math.erf", std::erf, 6.0, -5, 5}, Case{"math.sin", std::sin, 2.0, -100, 100},
                     Case{"math.cos", std::cos, 2.0, -100, 100}, Case{"math.rsqrt", rsqrt, 1.5, 0, 100}, Case{"math.sqrt", std::sqrt, 0.5, -1, 100},
-                    Case{"math.asin", std::asin, 1.0, -1.1f, 1.1f}, Case{"math.atan", std::atan, 1.0, -100, 100}),
+                    Case{"math.asin", std::asin, kLibraryUlps, -1.1f, 1.1f}, Case{"math.atan", std::atan, kLibraryUlps, -100, 100}),
     [](const auto &info) { return std::string(info.param.op).substr(5); });
 
 TEST(Math, SineOfLargeArguments) {
@@ -128,9 +134,11 @@ TEST(Math, ConstantPowersAndLibraryPower) {
     kernel.run({x.data(), y.data()}, {int64_t(x.size())});
     for (size_t i = 0; i < x.size(); ++i) {
       float want = std::pow(x[i], std::stof(exponent));
-      if (std::isnan(want))
+      if (std::isnan(want)) {
         EXPECT_TRUE(std::isnan(y[i])) << x[i] << "^" << exponent << " = " << y[i];
-      else if (y[i] != want)
+        continue;
+      }
+      if (y[i] != want)
         EXPECT_NEAR(y[i], want, std::fabs(want) * 3e-7) << x[i] << "^" << exponent;
       EXPECT_EQ(std::signbit(y[i]), std::signbit(want)) << x[i] << "^" << exponent;
     }
@@ -146,7 +154,11 @@ TEST(Math, DoubleGoesToTheLibrary) {
     x[i] = i - 10.25;
   kernel.run({x.data(), y.data()}, {21});
   for (int i = 0; i < 21; ++i)
+#ifdef GRAPHC_TEST_ON_SIM
+    ASSERT_NEAR(y[i], std::exp(x[i]), std::exp(x[i]) * 3e-16); // CUDA's library
+#else
     ASSERT_EQ(y[i], std::exp(x[i]));
+#endif
 }
 
 } // namespace

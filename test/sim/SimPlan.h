@@ -1,0 +1,38 @@
+// Walks a plan for CUDA on the simulated device, one command after the other on one stream: what the generated kernels compute,
+// without the runtime's streams, pools and graphs. Every check of the simulator is on, and a report is an error.
+#pragma once
+
+#include "frontend/compile/Compiler.h"
+#include "runtime/base/HostTensor.h"
+#include "runtime/base/Status.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace graphc::test {
+
+struct SimRun {
+  std::vector<HostTensor> outputs;
+  int launches = 0;
+  int64_t bytesTouched = 0; // sizes of the buffers of every launch, added up
+  double seconds = 0;       // of the main list
+};
+
+class SimPlan {
+public:
+  /// Compiles for the simulated device, as `options` say otherwise; NVRTC and the simulator must be there.
+  static Result<std::unique_ptr<SimPlan>> compile(const std::string &path, CompileOptions &options);
+  ~SimPlan();
+
+  const CompiledModel &compiled() const;
+  Result<SimRun> run(std::span<const HostTensor> inputs);
+
+private:
+  SimPlan();
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace graphc::test
