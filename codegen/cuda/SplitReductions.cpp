@@ -93,7 +93,8 @@ std::optional<Cut> cutOf(kernel::FuncOp kernel) {
 
 /// `value` becomes `chunk * size + value` in every index expression.
 void shiftIndices(Value value, Value chunk, int64_t size) {
-  for (Operation *user : llvm::make_early_inc_range(SmallVector<Operation *>(value.getUsers()))) {
+  SmallVector<Operation *> users(value.getUsers());
+  for (Operation *user : users) {
     auto access = dyn_cast<kernel::AccessOp>(user);
     auto index = dyn_cast<kernel::IndexOp>(user);
     AffineMap map = access ? access.getIndexMap() : index.getMap();
