@@ -109,7 +109,8 @@ static Share shareOf(kernel::LoopOp pass, int64_t members) {
     count *= *size;
   }
   int64_t each = members * share.lanes, steps = llvm::divideCeil(count, each);
-  if (steps * share.lanes > 32)
+  // Large blocks have fewer registers a thread.
+  if (steps * share.lanes > (members > 256 ? 16 : 32))
     return share;
   share.steps = steps;
   share.whole = count % each == 0;

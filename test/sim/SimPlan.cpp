@@ -7,9 +7,11 @@
 #include "runtime/plan/Exprs.h"
 #include "runtime/plan/PlanCheck.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 namespace graphc::test {
@@ -41,6 +43,31 @@ struct Simulator {
     return Status();
   }
 };
+
+/// Launches so far by kernel, then forgotten.
+std::vector<KernelCounters> takeCounters(Simulator &simulator) {
+  const GraphcCudasimLaunch *launches = nullptr;
+  size_t count = reinterpret_cast<decltype(graphcCudasimLaunches) *>(simulator.driver->find("graphcCudasimLaunches"))(&launches);
+  std::map<std::string, KernelCounters> byName;
+  for (size_t i = 0; i < count; ++i) {
+    const GraphcCudasimLaunch &launch = launches[i];
+    KernelCounters &sum = byName[launch.kernel];
+    sum.kernel = launch.kernel;
+    ++sum.launches;
+    sum.laneInstructions += static_cast<double>(launch.laneInstructions);
+    sum.globalBytes += static_cast<double>(launch.globalBytes);
+    sum.sectors += static_cast<double>(launch.globalSectors);
+    sum.compulsorySectors += static_cast<double>(launch.uniqueLines) * 4;
+    sum.occupancy = launch.occupancy;
+    sum.microsecondsH200 += launch.microsecondsH200;
+  }
+  reinterpret_cast<decltype(graphcCudasimClear) *>(simulator.driver->find("graphcCudasimClear"))();
+  std::vector<KernelCounters> all;
+  for (auto &[name, sum] : byName)
+    all.push_back(sum);
+  std::sort(all.begin(), all.end(), [](const KernelCounters &a, const KernelCounters &b) { return a.microsecondsH200 > b.microsecondsH200; });
+  return all;
+}
 
 /// Device memory for one run.
 struct Memory {
@@ -268,11 +295,13 @@ Result<SimRun> SimPlan::run(std::span<const HostTensor> inputs) {
   GRAPHC_RETURN_IF_ERROR(s.runList(s.plan().prepare, cell));
   run.launches = 0;
   run.bytesTouched = 0;
+  (void)takeCounters(*s.simulator);
   auto start = std::chrono::steady_clock::now();
   GRAPHC_RETURN_IF_ERROR(s.runList(s.plan().main, cell));
   GRAPHC_RETURN_IF_ERROR(s.driver().streamSynchronize(nullptr));
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   GRAPHC_RETURN_IF_ERROR(s.simulator->findings());
+  run.counters = takeCounters(*s.simulator);
   for (const auto &output : s.plan().outputs) {
     auto dims = s.values(s.plan().buffers[output->buffer]->dims);
     GRAPHC_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::allocate(plan::toDType(s.plan().buffers[output->buffer]->dtype), Shape(dims)));

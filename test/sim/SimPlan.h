@@ -13,11 +13,21 @@
 
 namespace graphc::test {
 
+/// What the simulator counted of one kernel, over all its launches. Instructions are PTX's.
+struct KernelCounters {
+  std::string kernel;
+  int launches = 0;
+  double laneInstructions = 0, globalBytes = 0, sectors = 0, compulsorySectors = 0;
+  double occupancy = 0;          // of the last launch
+  double microsecondsH200 = 0;   // the simulator's estimate, for ranking only
+};
+
 struct SimRun {
   std::vector<HostTensor> outputs;
   int launches = 0;
   int64_t bytesTouched = 0; // sizes of the buffers of every launch, added up
   double seconds = 0;       // of the main list
+  std::vector<KernelCounters> counters; // where the simulator counts (counters=on), dearest first
 };
 
 class SimPlan {

@@ -7,7 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <charconv>
+#include <cstdlib>
+#include <iomanip>
 #include <iostream>
 #include <set>
 
@@ -22,7 +23,7 @@ struct Options {
   tool::InputOptions inputs;
   tool::ExpectedOptions expected;
   int threads = 2;
-  bool unfused = false, compileOnly = false;
+  bool unfused = false, counters = false;
 };
 
 std::vector<tool::Port> portsOf(const plan::PlanT &plan, const std::vector<std::unique_ptr<plan::ParamT>> &params) {
@@ -83,6 +84,14 @@ Result<int> run(const Options &options) {
   GRAPHC_ASSIGN_OR_RETURN(auto expected, options.expected.resolve(outputPorts, options.inputs.testData));
   GRAPHC_ASSIGN_OR_RETURN(SimRun done, plan->run(inputs));
   std::cout << done.launches << " launches over " << done.bytesTouched << " bytes, simulated in " << done.seconds << " s\n";
+  if (options.counters) {
+    std::cout << "launches  lane-instr/B  sectors/compulsory  occupancy  est. us (H200)  kernel\n";
+    for (const KernelCounters &kernel : done.counters)
+      std::cout << std::setw(8) << kernel.launches << std::fixed << std::setprecision(2) << std::setw(14)
+                << kernel.laneInstructions / std::max(1.0, kernel.globalBytes) << std::setw(20)
+                << kernel.sectors / std::max(1.0, kernel.compulsorySectors) << std::setw(11) << kernel.occupancy << std::setw(16)
+                << kernel.microsecondsH200 << "  " << kernel.kernel << "\n" << std::defaultfloat;
+  }
   int wrong = 0;
   for (size_t i = 0; i < done.outputs.size(); ++i) {
     const std::string &name = outputPorts[i].name;
@@ -134,6 +143,7 @@ int main(int argc, char **argv) {
   verb.add_option("--cache", options.cache);
   verb.add_option("--shape", options.shapes)->take_all();
   verb.add_option("--threads", options.threads);
+  verb.add_flag("--counters", options.counters, "what the simulator counts, kernel by kernel (slower)");
   verb.add_flag("--unfused", options.unfused, "one kernel per op");
   options.inputs.declare(verb);
   options.expected.declare(verb);
@@ -144,6 +154,8 @@ int main(int argc, char **argv) {
   report.add_option("--threads", options.threads);
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
+  if (options.counters)
+    setenv("GRAPHC_CUDASIM", "report=none,threads=0,counters=on,gpu=h200", 1);
   auto code = report.parsed() ? resources(options) : run(options);
   if (!code.ok()) {
     std::cerr << code.status().message() << "\n";
