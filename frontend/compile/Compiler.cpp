@@ -15,7 +15,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "runtime/base/DeviceId.h"
+#include "runtime/devices/Devices.h"
 #include "runtime/memory/MappedFile.h"
 
 #include <chrono>
@@ -83,8 +83,13 @@ public:
       return error(Code::InvalidOption, "--cpu-level \"", options.cpuLevel,
                    "\" is not one of v3, v4, v4-bf16, v4-amx, host (a host below v3 has no AVX2 and cannot run kernels)");
     context_.target = *parsed;
-    GRAPHC_ASSIGN_OR_RETURN(device, DeviceId::parse(options.device));
+    GRAPHC_ASSIGN_OR_RETURN(DeviceId device, DeviceId::parse(options.device));
     context_.cuda = !device.isCpu();
+    // Before anything is compiled for it.
+    device_ = options.openDevice;
+    if (context_.cuda && !device_ && !options.planOnly) {
+      GRAPHC_ASSIGN_OR_RETURN(device_, openDevice(device));
+    }
     GRAPHC_RETURN_IF_ERROR(choosePrecision());
     context_.fuse = options.fuse;
     context_.probeGroups = options.probeGroups;
@@ -324,6 +329,8 @@ private:
       result.model.weights = std::move(load.weightFiles);
       return Status();
     }
+    load.device = device_;
+    load.record = options.record;
     return loadPlan(std::move(plan), std::move(load));
   }
 
@@ -335,8 +342,11 @@ private:
   Status generateForCuda(std::unique_ptr<plan::PlanT> &plan) {
     Stopwatch watch;
     CudaBuild build;
-    // Every CUDA device takes PTX of the oldest architecture we write for; the simulated one takes nothing else.
+    // PTX of the oldest architecture we write for: the simulated device takes nothing else, newer GPUs translate it.
     build.architectures = options.architectures.empty() ? std::vector<std::string>{"compute_80"} : options.architectures;
+    if (options.architectures.empty() && device_ && !device_->properties().simulated)
+      build.architectures.insert(build.architectures.begin(), device_->properties().architecture);
+    build.nvrtc = options.nvrtc;
     build.threads = threads;
     build.cacheDir = options.cacheDir;
     build.warn = cacheWarning();
@@ -500,7 +510,7 @@ private:
   const CompileOptions &options;
   CompileResult &result;
   unsigned threads = 1;
-  DeviceId device;
+  std::shared_ptr<Device> device_; // null: the processor
   PhaseContext context_;
   std::optional<MLIRContext> mlirContext; // outlives the module
   OwningOpRef<ModuleOp> module;

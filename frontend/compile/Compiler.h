@@ -13,8 +13,11 @@ namespace graphc {
 
 struct CompileOptions {
   std::string device = "cpu";    // cpu, sim[:N] or cuda[:N]: where the executable runs
+  std::shared_ptr<ComputeDevice> openDevice; // that device, when it is open already
+  RecordPolicy record = RecordPolicy::Never; // whether its calls are recorded and replayed
   /// Of a CUDA device: what to compile for, "sm_90" for machine code or "compute_80" for PTX; empty: what the device wants.
   std::vector<std::string> architectures;
+  std::vector<std::string> nvrtc; // names and paths of NVRTC to try; empty: the loader's and /usr/local/cuda's
   bool keepResources = false;    // fill CompiledModel::resources, for each real architecture (sm_90)
   bool planOnly = false;         // fill CompiledModel::plan and load nothing: no device is needed
   std::string cpuLevel = "host"; // v3, v4, v4-bf16, v4-amx, host

@@ -31,7 +31,7 @@ Result<std::vector<std::byte>> compileText(const cuda::Nvrtc &nvrtc, const std::
 
 Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &build) {
   // Opened when the first text must be compiled: with a warm cache it is not needed but for its version.
-  auto nvrtc = cuda::Nvrtc::open(cuda::Nvrtc::candidates({}));
+  auto nvrtc = cuda::Nvrtc::open(build.nvrtc.empty() ? cuda::Nvrtc::candidates({}) : build.nvrtc);
   if (!nvrtc.ok())
     return nvrtc.status();
   std::optional<CompileCache> cache;

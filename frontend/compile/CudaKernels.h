@@ -10,6 +10,7 @@ namespace graphc {
 
 struct CudaBuild {
   std::vector<std::string> architectures; // "compute_80", "sm_90"
+  std::vector<std::string> nvrtc;         // names and paths to try; empty: the usual ones
   unsigned threads = 1;
   std::string cacheDir;                   // empty: nothing is kept
   std::vector<codegen::cuda::KernelResources> *resources = nullptr; // what each kernel needs; nothing is taken from the cache then

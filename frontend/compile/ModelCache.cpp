@@ -89,9 +89,9 @@ Result<ModelCache> ModelCache::open(const std::string &folder, std::string ident
 
 bool ModelCache::serves(const std::string &path, const CompileOptions &options) {
   // Spelled out so that a new option does not compile before someone has said what it means here (and in components()).
-  const auto &[device, architectures, keepResources, planOnly, cpuLevel, amp, threads, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
+  const auto &[device, openDevice, record, architectures, nvrtc, keepResources, planOnly, cpuLevel, amp, threads, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
                keepPhaseText, remarks, objectLevels, keepObjects] = options;
-  (void)cpuLevel, (void)amp, (void)threads, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
+  (void)openDevice, (void)record, (void)nvrtc, (void)cpuLevel, (void)amp, (void)threads, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
   // Artifacts for a device are not kept whole yet; their kernels are.
   return device == "cpu" && architectures.empty() && !keepResources && !planOnly && fs::path(path).extension() == ".onnx" && fuse && !probeGroups && dumpPhasesDir.empty() && fromPhase.empty() && toPhase.empty() && printIrAfter.empty() &&
          !keepKernelText && !keepPhaseText && !remarks && objectLevels.empty();

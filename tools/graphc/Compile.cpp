@@ -27,6 +27,8 @@ Result<int> compile(Options &options) {
     return error(Code::InvalidOption, "'", options.model.model, "' is compiled already");
   if (!options.model.toPhase.empty())
     return error(Code::InvalidOption, "--to-phase has no use here: an artifact needs every phase");
+  if (options.model.device != "cpu")
+    return error(Code::InvalidOption, "--device ", options.model.device, ": artifacts are for the cpu in this build; graphc run compiles for other devices");
   if (!options.output.ends_with(".gcx"))
     return error(Code::InvalidOption, "-o ", options.output, ": the name of an artifact ends in .gcx");
   auto host = cpu::hostLevel();

@@ -6,6 +6,8 @@
 #include "runtime/devices/cpu/CpuLevel.h"
 #include "runtime/devices/cpu/ThreadPool.h"
 #include "runtime/devices/Devices.h"
+#include "runtime/devices/cuda/Nvrtc.h"
+#include "tools/graphc/Machine.h"
 
 #include <algorithm>
 #include <charconv>
@@ -121,6 +123,11 @@ Model &Model::operator=(Model &&) noexcept = default;
 Model::~Model() = default;
 
 CompileOptions compileOptionsOf(const ModelOptions &options, CompileOptions base) {
+  base.device = options.device;
+  if (options.device != "cpu")
+    base.nvrtc = cuda::Nvrtc::candidates(toolkitFolders(), sitePackagesFolders());
+  if (options.mode == "reduce-overhead")
+    base.record = RecordPolicy::Measured;
   base.cpuLevel = options.cpuLevel;
   base.threads = options.threads;
   base.amp = options.amp;
@@ -144,10 +151,10 @@ Result<Model> Model::load(const ModelOptions &options, const ValueProvider &valu
   }
   if (options.model.ends_with(".gcx")) {
     GRAPHC_ASSIGN_OR_RETURN(model.compiled, loadCompiled(options, model.device));
-  } else if (model.device) {
-    return error(Code::DeviceUnavailable, "device '", options.device, "' runs .gcx files made for it; this build cannot compile '", options.model, "' for it");
   } else {
-    GRAPHC_RETURN_IF_ERROR(model.findOrCompile(compileOptionsOf(options, std::move(base)), values));
+    CompileOptions compile = compileOptionsOf(options, std::move(base));
+    compile.openDevice = model.device;
+    GRAPHC_RETURN_IF_ERROR(model.findOrCompile(std::move(compile), values));
   }
   if (options.timing)
     printTimes(model.compiled);
