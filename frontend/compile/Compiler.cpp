@@ -510,7 +510,7 @@ private:
   const CompileOptions &options;
   CompileResult &result;
   unsigned threads = 1;
-  std::shared_ptr<Device> device_; // null: the processor
+  std::shared_ptr<ComputeDevice> device_; // null: the processor
   PhaseContext context_;
   std::optional<MLIRContext> mlirContext; // outlives the module
   OwningOpRef<ModuleOp> module;
