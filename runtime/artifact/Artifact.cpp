@@ -170,15 +170,15 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
   Content content{*plan, kernels, {}, 0, executable.packedWeights(), std::string(cpu::levelName(packedLevel)), json::array(), options.notes};
   std::vector<std::unique_ptr<plan::WeightFileT>> files(1);
   std::map<int, int> outerIndex; // old file index -> new
+  // What is packed is told by its source's address, so only a constant that shares it with no other can be left out.
+  std::map<const std::byte *, int> sharing;
+  for (size_t i = 0; i < plan->buffers.size(); ++i)
+    ++sharing[executable.constant(static_cast<int>(i)).data()];
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     plan::BufferT &buffer = *plan->buffers[i];
     bool isPrepared = buffer.kind == plan::BufferKind::Prepared;
     if (buffer.kind != plan::BufferKind::Weight && !isPrepared)
       continue;
-    if (isPrepared && options.leaveOutPacked && !executable.readsConstant(static_cast<int>(i))) {
-      content.absent.push_back(i);
-      continue;
-    }
     if (!isPrepared && buffer.weight->file >= 0 && static_cast<size_t>(buffer.weight->file) < options.outerFiles.size() &&
         !options.outerFiles[buffer.weight->file].path.empty()) {
       const auto &outer = options.outerFiles[buffer.weight->file];
@@ -193,6 +193,12 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
       continue;
     }
     std::span<const std::byte> bytes = executable.constant(static_cast<int>(i));
+    if (options.leaveOutPacked && !executable.readsConstant(static_cast<int>(i)) && (isPrepared || sharing[bytes.data()] == 1)) {
+      buffer.kind = plan::BufferKind::Prepared;
+      buffer.weight.reset();
+      content.absent.push_back(i);
+      continue;
+    }
     if (isPrepared && bytes.empty() &&
         std::none_of(buffer.dims.begin(), buffer.dims.end(), [&](int dim) { return plan->exprs[dim].value() == 0; }))
       return error(Code::Internal, "prepared constant '", buffer.name, "' was released after packing; load with keepPrepared to write an artifact");

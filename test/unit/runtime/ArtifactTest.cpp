@@ -191,4 +191,27 @@ TEST(Zip, ChecksumIsTheStandardOne) {
   EXPECT_EQ(crc32(std::as_bytes(std::span(text.data(), text.size()))), 0xcbf43926u);
 }
 
+TEST(Zip, ChecksumIsTheSameInAnyPieces) {
+  // Long stretches go another way than short ones: against a checksum bit by bit.
+  std::vector<std::byte> bytes(2000);
+  uint32_t state = 1;
+  for (std::byte &byte : bytes)
+    byte = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
+  auto bitByBit = [](std::span<const std::byte> data) {
+    uint32_t crc = ~0u;
+    for (std::byte byte : data) {
+      crc ^= static_cast<uint32_t>(byte);
+      for (int bit = 0; bit < 8; ++bit)
+        crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320u : 0u);
+    }
+    return ~crc;
+  };
+  for (size_t begin : {0, 1, 7})
+    for (size_t length = 0; begin + length <= bytes.size(); length += length < 300 ? 1 : 97) {
+      auto part = std::span(bytes).subspan(begin, length);
+      ASSERT_EQ(crc32(part), bitByBit(part)) << begin << " " << length;
+      ASSERT_EQ(crc32(part.subspan(length / 3), crc32(part.first(length / 3))), crc32(part));
+    }
+}
+
 } // namespace
