@@ -429,7 +429,9 @@ private:
 
   Status loadPlan(std::unique_ptr<plan::PlanT> plan, LoadOptions load) {
     Stopwatch watch;
-    if (threads > 1) {
+    if (options.pool) {
+      load.pool = options.pool;
+    } else if (threads > 1) {
       SpinPoolOptions pool;
       pool.threads = threads;
       load.pool = std::make_shared<SpinPool>(pool);

@@ -23,6 +23,8 @@ struct CompileOptions {
   std::string cpuLevel = "host"; // v3, v4, v4-bf16, v4-amx, host
   std::string amp;                 // "bf16": mixed precision by op class; empty: the model's own types
   int threads = 0;               // of the executable and of compilation; 0: as many as the process may use
+  /// That calls of the executable share; null: one of its own when there is more than one thread.
+  std::shared_ptr<ThreadPool> pool;
   std::vector<std::string> shapes; // "NAME=[1..64]x3x?x224"
   /// Values of inputs that sizes depend on, by name (see CompiledModel::valueInputs).
   std::map<std::string, HostTensor> constantInputs;

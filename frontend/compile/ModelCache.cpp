@@ -89,9 +89,9 @@ Result<ModelCache> ModelCache::open(const std::string &folder, std::string ident
 
 bool ModelCache::serves(const std::string &path, const CompileOptions &options) {
   // Spelled out so that a new option does not compile before someone has said what it means here (and in components()).
-  const auto &[device, openDevice, record, architectures, nvrtc, keepResources, planOnly, cpuLevel, amp, threads, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
+  const auto &[device, openDevice, record, architectures, nvrtc, keepResources, planOnly, cpuLevel, amp, threads, pool, shapes, constantInputs, fuse, probeGroups, strict, cacheDir, dumpPhasesDir, fromPhase, toPhase, printIrAfter, keepKernelText,
                keepPhaseText, remarks, objectLevels, keepObjects] = options;
-  (void)openDevice, (void)record, (void)nvrtc, (void)cpuLevel, (void)amp, (void)threads, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
+  (void)openDevice, (void)record, (void)nvrtc, (void)cpuLevel, (void)amp, (void)threads, (void)pool, (void)shapes, (void)constantInputs, (void)strict, (void)cacheDir, (void)keepObjects;
   // Artifacts for a device are not kept whole yet; their kernels are.
   return device == "cpu" && architectures.empty() && !keepResources && !planOnly && fs::path(path).extension() == ".onnx" && fuse && !probeGroups && dumpPhasesDir.empty() && fromPhase.empty() && toPhase.empty() && printIrAfter.empty() &&
          !keepKernelText && !keepPhaseText && !remarks && objectLevels.empty();
@@ -184,7 +184,9 @@ Result<std::optional<CompiledModel>> ModelCache::find(const std::string &path, C
   if (!entry)
     return std::optional<CompiledModel>();
 
-  if (options.threads > 1) {
+  if (options.pool) {
+    load.pool = options.pool;
+  } else if (options.threads > 1) {
     SpinPoolOptions pool;
     pool.threads = options.threads;
     load.pool = std::make_shared<SpinPool>(pool);
@@ -291,6 +293,8 @@ Result<std::string> ModelCache::explainMiss(const std::string &path, CompileOpti
     differs("content", [](auto &, auto &) { return std::string("the model's file has changed since"); });
     differs("shapes", [](auto &before, auto &now) { return text("it was compiled with ", before.empty() ? "the model's own sizes" : "--shape " + before, ", not with ",
                                                                 now.empty() ? "the model's own sizes" : "--shape " + now); });
+    differs("amp", [](auto &before, auto &now) { return text("it was compiled with ", before.empty() ? "no --amp" : "--amp " + before, ", not with ",
+                                                             now.empty() ? "no --amp" : "--amp " + now); });
     differs("level", [](auto &before, auto &now) { return text("it was compiled for ", before, ", not for ", now); });
     differs("library", [](auto &before, auto &now) { return text("it was packed for ", before, ", here is ", now); });
     differs("build", [](auto &, auto &) { return std::string("another build of graphc compiled it"); });

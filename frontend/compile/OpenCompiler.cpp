@@ -27,7 +27,7 @@ std::string libraryBesideRuntime() {
 Result<const CompilerEntry *> openCompiler() {
   std::string path = libraryBesideRuntime();
   // By name, the loader also looks along the program's own search path.
-  void *library = ::dlopen(path.empty() ? kLibrary : path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *library = ::dlopen(path.empty() ? kLibrary : path.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (!library)
     return error(Code::DeviceUnavailable, "the compiler cannot be loaded: ", ::dlerror(),
                  "; install libgraphc beside libgraphc_runtime, or run a .gcx, which needs none");

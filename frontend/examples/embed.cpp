@@ -3,7 +3,7 @@
 //   embed MODEL.gcx [RUNS]
 //
 // Inputs are zeros (sizes that the model leaves open become 1); prints the outputs' shapes and how long a call takes.
-#include "frontend/graphc/runtime.h"
+#include <graphc/runtime.h>
 
 #include <algorithm>
 #include <chrono>

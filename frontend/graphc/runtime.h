@@ -11,9 +11,11 @@
 
 #include "frontend/graphc/error.h"
 #include "runtime/base/HostTensor.h"
+#include "runtime/base/ThreadPool.h"
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -25,7 +27,6 @@
 namespace graphc {
 
 class Executable;
-class ThreadPool;
 
 /// Set from any thread; the call stops before its next command and throws Code::Cancelled.
 class CancelToken {
@@ -72,7 +73,7 @@ struct ModelStatistics {
   int64_t contexts, contextBytes, contextBytesPeak;
 };
 
-/// A model with its arguments bound: run() resolves nothing and allocates nothing. One thread at a time.
+/// A model with its arguments bound (`reduce-overhead`): run() resolves nothing and allocates nothing. One thread at a time.
 class BoundCall {
 public:
   struct State; // opaque
@@ -102,7 +103,11 @@ public:
   void run(std::span<const HostTensor> inputs, std::vector<HostTensor> &outputs, const CallOptions &options = {}) const;
   /// The same on a thread of the runtime; inputs are moved in, outputs come out of the future.
   std::future<std::vector<HostTensor>> runAsync(std::vector<HostTensor> inputs, CallOptions options = {}) const;
-  /// For loops over the same buffers: `inputs` and `outputs` are kept (borrowed tensors must stay alive).
+  /// The same with a function to call there when it is done: the outputs, or why there are none.
+  using Done = std::function<void(std::vector<HostTensor> outputs, std::exception_ptr failure)>;
+  void runAsync(std::vector<HostTensor> inputs, Done done, CallOptions options = {}) const;
+  /// For loops over the same buffers: `inputs` and `outputs` are kept (borrowed tensors must stay alive). Runs
+  /// nothing yet. An error for models with sizes that only the data decide.
   BoundCall bind(std::vector<HostTensor> inputs, std::vector<HostTensor> outputs = {}) const;
 
   /// Bytes of temporary memory and allocated outputs a call with these input shapes needs.
@@ -124,6 +129,8 @@ public:
   Runtime &operator=(const Runtime &) = delete;
 
   int threads() const;
+  /// The pool that all models share; null when calls run on their caller's thread alone.
+  const std::shared_ptr<ThreadPool> &pool() const;
   Model load(const std::string &path);
   /// From memory, which must stay as it is while the model lives (or is copied when `copy`).
   Model load(std::span<const std::byte> file, bool copy = false);

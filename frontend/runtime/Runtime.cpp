@@ -122,6 +122,8 @@ Runtime::~Runtime() = default;
 
 int Runtime::threads() const { return state_->pool ? state_->pool->concurrency() : 1; }
 
+const std::shared_ptr<ThreadPool> &Runtime::pool() const { return state_->pool; }
+
 static ArtifactOptions artifactOptions(const RuntimeOptions &options, std::shared_ptr<ThreadPool> pool) {
   ArtifactOptions result;
   result.pool = std::move(pool);
@@ -174,24 +176,38 @@ void Model::run(std::span<const HostTensor> inputs, std::vector<HostTensor> &out
   check(state_->executable->run(inputs, outputs, runOptions(options)));
 }
 
-std::future<std::vector<HostTensor>> Model::runAsync(std::vector<HostTensor> inputs, CallOptions options) const {
+void Model::runAsync(std::vector<HostTensor> inputs, Done done, CallOptions options) const {
   struct Job {
-    std::promise<std::vector<HostTensor>> promise;
     std::vector<HostTensor> inputs;
+    Done done;
   };
-  auto job = std::make_shared<Job>();
-  job->inputs = std::move(inputs);
-  auto future = job->promise.get_future();
+  auto job = std::make_shared<Job>(Job{std::move(inputs), std::move(done)});
   // The executable is held, not the model: the last reference to the runtime must not go away on its own thread.
   state_->runtime->async.post([job, options, executable = state_->executable, count = state_->outputs.size()] {
+    std::vector<HostTensor> outputs(count);
+    std::exception_ptr failure;
     try {
-      std::vector<HostTensor> outputs(count);
       check(executable->run(job->inputs, outputs, runOptions(options)));
-      job->promise.set_value(std::move(outputs));
     } catch (...) {
-      job->promise.set_exception(std::current_exception());
+      failure = std::current_exception();
+      outputs.clear();
     }
+    job->done(std::move(outputs), failure);
   });
+}
+
+std::future<std::vector<HostTensor>> Model::runAsync(std::vector<HostTensor> inputs, CallOptions options) const {
+  auto promise = std::make_shared<std::promise<std::vector<HostTensor>>>();
+  auto future = promise->get_future();
+  runAsync(
+      std::move(inputs),
+      [promise](std::vector<HostTensor> outputs, std::exception_ptr failure) {
+        if (failure)
+          promise->set_exception(failure);
+        else
+          promise->set_value(std::move(outputs));
+      },
+      options);
   return future;
 }
 
@@ -203,8 +219,7 @@ BoundCall Model::bind(std::vector<HostTensor> inputs, std::vector<HostTensor> ou
   state->outputs = std::move(outputs);
   if (state->outputs.empty())
     state->outputs.resize(state_->outputs.size());
-  // The first call allocates the outputs and the arena.
-  check(state_->executable->run(*state->context, state->inputs, state->outputs));
+  check(state_->executable->bind(*state->context, state->inputs, state->outputs));
   return BoundCall(std::move(state));
 }
 
@@ -225,7 +240,7 @@ BoundCall &BoundCall::operator=(BoundCall &&) noexcept = default;
 BoundCall::~BoundCall() = default;
 
 void BoundCall::run(const CallOptions &options) {
-  check(state_->model->executable->run(*state_->context, state_->inputs, state_->outputs, runOptions(options)));
+  check(state_->model->executable->runBound(*state_->context, runOptions(options)));
 }
 
 std::span<const HostTensor> BoundCall::outputs() const { return state_->outputs; }

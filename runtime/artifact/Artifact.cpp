@@ -166,7 +166,7 @@ Status writeDeviceArtifact(const std::string &path, const plan::PlanT &source, s
 Status writeArtifact(const std::string &path, const Executable &executable, const std::vector<ArtifactKernels> &kernels,
                      cpu::Level packedLevel, const ArtifactWriteOptions &options) {
   // Constants move into one file; what `prepare` computed is a constant now.
-  std::unique_ptr<plan::PlanT> plan(plan::GetPlan(plan::toBytes(executable.plan()).data())->UnPack());
+  auto plan = std::make_unique<plan::PlanT>(executable.plan());
   Content content{*plan, kernels, {}, 0, executable.packedWeights(), std::string(cpu::levelName(packedLevel)), json::array(), options.notes};
   std::vector<std::unique_ptr<plan::WeightFileT>> files(1);
   std::map<int, int> outerIndex; // old file index -> new
@@ -226,7 +226,8 @@ Status writeSections(const std::string &path, Content &content) {
   uint64_t packedAt = 0;
   for (const PackedWeight &weight : packed) {
     packedAt = (packedAt + 63) / 64 * 64;
-    packedIndex.push_back({{"buffer", weight.buffer}, {"format", weight.format}, {"offset", packedAt}, {"bytes", weight.bytes.size()}});
+    packedIndex.push_back(
+        {{"buffer", weight.buffer}, {"from", weight.offset}, {"format", weight.format}, {"offset", packedAt}, {"bytes", weight.bytes.size()}});
     packedPieces.push_back(weight.bytes);
     packedAt += weight.bytes.size();
   }
@@ -342,6 +343,7 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
     load.pool = options.pool;
     load.log = options.log;
     load.serialCutoffNs = options.serialCutoffNs;
+    load.libraryThreads = options.libraryThreads;
     GRAPHC_ASSIGN_OR_RETURN(load.weightFiles, weightFilesOf(*plan, {opened.sections[kWeights], owner}, options.outerFiles));
     load.keepAlive = owner;
     if (plan->target != plan::Target::Cpu || options.device) {
@@ -389,7 +391,7 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
           return error(Code::ArtifactCorrupt, "a packed weight lies at [", offset, ", +", bytes, ") outside its section");
         std::string format = entry.at("format");
         foreign += format.compare(0, version.size(), version) != 0;
-        load.packedWeights.push_back({entry.at("buffer"), std::move(format), section->second.subspan(offset, bytes)});
+        load.packedWeights.push_back({entry.at("buffer"), entry.value("from", int64_t{0}), std::move(format), section->second.subspan(offset, bytes)});
       }
       if (foreign && options.log)
         options.log(LogLevel::Remark, text(foreign, " weights were packed for another machine or library and are packed again (here: ",

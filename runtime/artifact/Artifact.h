@@ -56,6 +56,7 @@ struct ArtifactOptions {
   std::shared_ptr<ThreadPool> pool;
   LogFn log;
   double serialCutoffNs = LoadOptions().serialCutoffNs;
+  bool libraryThreads = LoadOptions().libraryThreads;
   std::optional<cpu::Level> level; // default: the best that file and machine share
   /// Files outside that hold weights, by the path the artifact calls them.
   std::map<std::string, WeightBytes> outerFiles;

@@ -16,6 +16,9 @@ public:
 
   Status run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options);
   Status run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options);
+  /// Resolves everything for these very buffers, once; runBound() then only walks. Not for sizes that the data decide.
+  Status bind(std::span<const HostTensor> inputs, std::span<HostTensor> outputs);
+  Status runBound(const RunOptions &options);
   /// Sizes and offsets for these shapes, without allocating anything.
   Result<MemoryUse> predict(std::span<const Shape> shapes);
   const MemoryUse &measured() const { return measured_; }
@@ -60,6 +63,8 @@ private:
   int64_t valueOf(int expr, int64_t fallback) const { return expr < 0 ? fallback : values_[expr]; }
 
   // ---- walking (Run.cpp) ----
+  Status resolveFor(std::span<const HostTensor> inputs);
+  Status walkAll(const RunOptions &options);
   Status walk(const std::vector<Step> &steps, const RunOptions &options);
   Status placeLate(const Step &step);
   Status assumeBounds(const Step &step);
@@ -132,6 +137,7 @@ private:
   std::vector<bool> outputPlaced_;
   std::span<HostTensor> outputTensors_;
   bool addressesValid_ = false;
+  bool bound_ = false;              // addresses belong to the buffers given to bind()
   std::vector<void *> addresses_;   // by slot
   std::vector<int64_t> scalars_;
   std::vector<Resolved> steps_;     // by step id

@@ -3,6 +3,7 @@
 #include "runtime/exec/Context.h"
 #include "runtime/exec/Program.h"
 
+#include <iterator>
 #include <map>
 
 namespace graphc {
@@ -98,6 +99,12 @@ Status Executable::run(Context &context, std::span<const HostTensor> inputs, std
   return context.run(inputs, outputs, options);
 }
 
+Status Executable::bind(Context &context, std::span<const HostTensor> inputs, std::span<HostTensor> outputs) const {
+  return context.bind(inputs, outputs);
+}
+
+Status Executable::runBound(Context &context, const RunOptions &options) const { return context.runBound(options); }
+
 Result<MemoryUse> Executable::predict(std::span<const Shape> inputShapes) const {
   Context context(*program_, program_->main);
   return context.predict(inputShapes);
@@ -151,18 +158,24 @@ bool Executable::readsConstant(int buffer) const {
 GraphcKernelFn Executable::kernel(int index) const { return program_->options.kernels[index]; }
 
 std::vector<PackedWeight> Executable::packedWeights() const {
-  // Constants are told apart by their address; an alias of offset 0 shares it with its root, either will do.
-  std::map<const void *, int> bufferAt;
+  // Constants are told apart by their address; of those that share one the first will do.
+  std::map<const std::byte *, int> bufferAt;
   for (int i = static_cast<int>(program_->buffers.size()); i-- > 0;) {
     const BufferInfo &info = program_->buffers[i];
-    if (info.place == Place::Constant && info.root == i)
+    if (info.place == Place::Constant && info.root == i && info.constant)
       bufferAt[info.constant] = i;
   }
   std::vector<PackedWeight> weights;
-  for (const auto &entry : program_->packing->entries())
-    if (auto found = bufferAt.find(entry.source); found != bufferAt.end())
-      weights.push_back({found->second, entry.format,
-                         {static_cast<const std::byte *>(entry.packed.data), static_cast<size_t>(entry.packed.bytes)}});
+  for (const auto &entry : program_->packing->entries()) {
+    const auto *source = static_cast<const std::byte *>(entry.source);
+    auto next = bufferAt.upper_bound(source);
+    if (next == bufferAt.begin())
+      continue;
+    auto [start, buffer] = *std::prev(next);
+    if (source != start && source - start >= program_->buffers[buffer].constantBytes)
+      continue;
+    weights.push_back({buffer, source - start, entry.format, {static_cast<const std::byte *>(entry.packed.data), static_cast<size_t>(entry.packed.bytes)}});
+  }
   return weights;
 }
 

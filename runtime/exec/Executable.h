@@ -30,7 +30,8 @@ struct WeightBytes {
 
 /// A constant packed earlier, as an artifact stores it.
 struct PackedWeight {
-  int buffer = -1; // whose contents
+  int buffer = -1;    // whose contents
+  int64_t offset = 0; // from which byte on: slices of a call pack their own parts
   std::string format;
   std::span<const std::byte> bytes;
 };
@@ -67,6 +68,9 @@ struct LoadOptions {
   std::shared_ptr<ThreadPool> pool;
   /// Work estimated below this is not shared out; README.md has the measurement.
   double serialCutoffNs = 6000;
+  /// Library calls are left whole to the library's own threads instead of being cut into slices for the pool. Slower wherever another
+  /// thread wants a core (runtime/devices/cpu/README.md); here so that it can be measured again.
+  bool libraryThreads = false;
   std::vector<PackedWeight> packedWeights;
   /// Buffers whose contents are not at hand: calls must do with what is packed of them, or the load fails.
   std::vector<int> absentConstants;
@@ -151,6 +155,12 @@ public:
   Result<std::shared_ptr<Context>> newContext() const;
   Status run(Context &context, std::span<const HostTensor> inputs, std::span<HostTensor> outputs,
              const RunOptions &options = {}) const;
+
+  /// For many calls over the same buffers (`reduce-overhead`): addresses, sizes and library kernels are resolved once, and each
+  /// runBound() walks the plan without looking at anything else. The bytes must stay where they are; defined outputs are bound,
+  /// others allocated.
+  Status bind(Context &context, std::span<const HostTensor> inputs, std::span<HostTensor> outputs) const;
+  Status runBound(Context &context, const RunOptions &options = {}) const;
 
   /// What a call with these input shapes will need, without running it. Sizes only known during the call count with
   /// their bound.

@@ -44,10 +44,15 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     GRAPHC_RETURN_IF_ERROR(buildList(prepare, plan->prepare, true));
     GRAPHC_RETURN_IF_ERROR(runPrepare());
   }
-  for (const PackedWeight &weight : options.packedWeights)
-    if (weight.buffer >= 0 && weight.buffer < static_cast<int>(buffers.size()) && buffers[weight.buffer].constant)
-      packing->adopt(buffers[weight.buffer].constant, weight.format,
-                     {weight.bytes.data(), static_cast<int64_t>(weight.bytes.size())});
+  for (const PackedWeight &weight : options.packedWeights) {
+    if (weight.buffer < 0 || weight.buffer >= static_cast<int>(buffers.size()) || !buffers[weight.buffer].constant)
+      continue;
+    // Of an absent constant only the whole was packed.
+    if (weight.offset != 0 && (weight.offset < 0 || weight.offset >= buffers[weight.buffer].constantBytes || absent[weight.buffer]))
+      return error(Code::PlanInvalid, "plan: a packed part of '", plan->buffers[weight.buffer]->name, "' begins at byte ", weight.offset, " of ",
+                   buffers[weight.buffer].constantBytes);
+    packing->adopt(buffers[weight.buffer].constant + weight.offset, weight.format, {weight.bytes.data(), static_cast<int64_t>(weight.bytes.size())});
+  }
   GRAPHC_RETURN_IF_ERROR(buildList(main, plan->main, false));
   GRAPHC_RETURN_IF_ERROR(checkFixedOffsets());
   buildSignature();
@@ -380,7 +385,7 @@ Status Program::buildLibraries(StepList &list, std::vector<Step> &steps) {
           info.constant = buffer.constant + offset;
       }
     }
-    auto call = cpu::LibraryCall::create(*plan, *step.command->action.AsLibrary(), std::move(operands), *packing, concurrency());
+    auto call = cpu::LibraryCall::create(*plan, *step.command->action.AsLibrary(), std::move(operands), *packing, options.libraryThreads ? 1 : concurrency());
     if (!call.ok())
       return error(call.status().code(), plan::describe(*step.command, step.topIndex), ": ", call.status().message());
     step.library = static_cast<int>(list.libraries.size());

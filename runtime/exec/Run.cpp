@@ -110,6 +110,31 @@ Status Context::prepareShapes(std::span<const HostTensor> inputs) {
   return {};
 }
 
+/// The same for a call, unless its shapes are those of the call before.
+Status Context::resolveFor(std::span<const HostTensor> inputs) {
+  GRAPHC_RETURN_IF_ERROR(checkInputs(inputs));
+  bound_ = false;
+  if (!resolved_ || !sameShapes(inputs))
+    return prepareShapes(inputs);
+  if (!program_.isStatic && ++repeats_ == 2 && !list_.libraries.empty())
+    return specialise();
+  return {};
+}
+
+Status Context::walkAll(const RunOptions &options) {
+  DenormalMode denormals(options.flushDenormals);
+  flushDenormals_ = options.flushDenormals;
+  std::optional<cpu::SerialOpenMP> serial;
+  if (!list_.libraries.empty() && !program_.options.libraryThreads)
+    serial.emplace();
+  // With as many calls in flight as there are cores, each is best left on its own.
+  ThreadPool *shared = shareable_ || program_.hasLate ? program_.options.pool.get() : nullptr;
+  ActiveCall active(shared ? &program_.activeCalls : nullptr);
+  PoolEntry pool(shared && active.others() + 1 < shared->concurrency() ? shared : nullptr);
+  ownsPool_ = pool.entered();
+  return walk(list_.steps, options);
+}
+
 Status Context::run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor> outputs, const RunOptions &options) {
   if (!device_)
     return error(Code::InputDType, "the model '", program_.plan->model, "' was compiled for the processor; its inputs and outputs are host tensors");
@@ -119,33 +144,35 @@ Status Context::run(std::span<const DeviceTensor> inputs, std::span<DeviceTensor
 Status Context::run(std::span<const HostTensor> inputs, std::span<HostTensor> outputs, const RunOptions &options) {
   if (device_) [[unlikely]]
     return device_->run(inputs, outputs, options);
-  GRAPHC_RETURN_IF_ERROR(checkInputs(inputs));
-  if (!resolved_ || !sameShapes(inputs)) {
-    GRAPHC_RETURN_IF_ERROR(prepareShapes(inputs));
-  } else if (!program_.isStatic && ++repeats_ == 2 && !list_.libraries.empty()) {
-    GRAPHC_RETURN_IF_ERROR(specialise());
-  }
+  GRAPHC_RETURN_IF_ERROR(resolveFor(inputs));
   GRAPHC_RETURN_IF_ERROR(bindParameters(inputs, outputs));
-  Status status;
-  {
-    DenormalMode denormals(options.flushDenormals);
-    flushDenormals_ = options.flushDenormals;
-    std::optional<cpu::SerialOpenMP> serial;
-    if (!list_.libraries.empty())
-      serial.emplace();
-    // With as many calls in flight as there are cores, each is best left on its own.
-    ThreadPool *shared = shareable_ || program_.hasLate ? program_.options.pool.get() : nullptr;
-    ActiveCall active(shared ? &program_.activeCalls : nullptr);
-    PoolEntry pool(shared && active.others() + 1 < shared->concurrency() ? shared : nullptr);
-    ownsPool_ = pool.entered();
-    status = walk(list_.steps, options);
-  }
-  if (!status.ok())
-    return status;
+  GRAPHC_RETURN_IF_ERROR(walkAll(options));
   for (size_t i = 0; i < outputs_.size(); ++i)
     if (!outputPlaced_[i])
       GRAPHC_RETURN_IF_ERROR(placeOutput(static_cast<int>(i), outputs)); // nothing wrote it: an empty result
   return {};
+}
+
+Status Context::bind(std::span<const HostTensor> inputs, std::span<HostTensor> outputs) {
+  if (device_)
+    return error(Code::OutputBinding, "'", program_.plan->model, "' runs on a device, where buffers cannot be bound in this build; call it without binding");
+  if (program_.hasLate)
+    return error(Code::OutputBinding, "'", program_.plan->model, "' has sizes that only the data decide, so its buffers cannot be bound before a call");
+  GRAPHC_RETURN_IF_ERROR(resolveFor(inputs));
+  // Bound for good, so worth primitives of its own at once.
+  if (!program_.isStatic && !list_.libraries.empty() && repeats_ < 2) {
+    repeats_ = 2;
+    GRAPHC_RETURN_IF_ERROR(specialise());
+  }
+  GRAPHC_RETURN_IF_ERROR(bindParameters(inputs, outputs));
+  bound_ = true;
+  return {};
+}
+
+Status Context::runBound(const RunOptions &options) {
+  if (!bound_)
+    return error(Code::OutputBinding, "the context has no bound buffers: bind them, and again after any other call with this context");
+  return walkAll(options);
 }
 
 Status Context::walk(const std::vector<Step> &steps, const RunOptions &options) {

@@ -229,16 +229,25 @@ Status Model::keep() {
 
 Result<std::vector<HostTensor>> Model::run(std::span<const HostTensor> inputs) {
   std::vector<HostTensor> outputs(outputPorts.size());
+  if (bindsBuffers()) {
+    GRAPHC_ASSIGN_OR_RETURN(auto own, compiled.executable->newContext());
+    GRAPHC_RETURN_IF_ERROR(compiled.executable->bind(*own, inputs, outputs));
+    GRAPHC_RETURN_IF_ERROR(compiled.executable->runBound(*own));
+    return outputs;
+  }
   GRAPHC_RETURN_IF_ERROR(compiled.executable->run(inputs, outputs));
   return outputs;
 }
 
 Status Model::runAgain(std::span<const HostTensor> inputs, const RunOptions &runOptions) {
+  bool bind = bindsBuffers();
   if (!context) {
     GRAPHC_ASSIGN_OR_RETURN(context, compiled.executable->newContext());
     bound.resize(outputPorts.size());
+    if (bind)
+      GRAPHC_RETURN_IF_ERROR(compiled.executable->bind(*context, inputs, bound));
   }
-  return compiled.executable->run(*context, inputs, bound, runOptions);
+  return bind ? compiled.executable->runBound(*context, runOptions) : compiled.executable->run(*context, inputs, bound, runOptions);
 }
 
 double Model::loadMs() const {

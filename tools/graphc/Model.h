@@ -59,6 +59,8 @@ public:
 private:
   Model() = default;
   Status findOrCompile(CompileOptions compileOptions, const ValueProvider &values);
+  /// reduce-overhead on the processor; a device records its calls instead.
+  bool bindsBuffers() const { return options.mode == "reduce-overhead" && options.deviceId.isCpu(); }
   Status strictly(std::span<const CompileDiagnostic> diagnostics) const;
 
   ModelOptions options;

@@ -5,6 +5,8 @@
 // that the system has put to sleep costs nothing but its share of the chunks.
 #pragma once
 
+#include "runtime/base/ThreadPool.h"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -13,21 +15,6 @@
 #include <vector>
 
 namespace graphc {
-
-/// What an executable needs of a pool; hosts with a pool of their own implement this.
-class ThreadPool {
-public:
-  using Work = void (*)(void *argument, int chunk, int worker);
-
-  virtual ~ThreadPool() = default;
-  /// Workers plus the caller; `worker` numbers given to Work are below this, the caller's is 0.
-  virtual int concurrency() const = 0;
-  /// Takes the pool for the calling thread; false when another caller has it.
-  virtual bool tryEnter() = 0;
-  virtual void leave() = 0;
-  /// Between tryEnter() and leave(): runs work(argument, 0 … chunks-1), each once, and returns when all are done.
-  virtual void run(int chunks, Work work, void *argument) = 0;
-};
 
 struct SpinPoolOptions {
   int threads = 0;            // concurrency, the caller included; 0: the cores this process may use

@@ -6,7 +6,11 @@
 #include "runtime/artifact/Artifact.h"
 
 #include <dirent.h>
+#include <limits>
+#include <mutex>
 #include <thread>
+
+extern "C" int embed_c(const char *path, const void *bytes, size_t size);
 
 using namespace graphc;
 using namespace graphc::test;
@@ -97,6 +101,7 @@ TEST_F(Embed, BoundCallsReadTheirBuffersAnew) {
   inputs.push_back(HostTensor::borrow(DType::F32, {2, 32}, x.data()));
   outputs.push_back(HostTensor::borrow(DType::F32, {2, 16}, y.data()));
   BoundCall call = model.bind(std::move(inputs), std::move(outputs));
+  call.run();
   EXPECT_EQ(y[0], 49.0f);
   std::fill(x.begin(), x.end(), 2.0f);
   call.run();
@@ -126,6 +131,109 @@ TEST_F(Embed, NeverMoreThreadsThanCallersAndPool) {
   for (auto &caller : callers)
     caller.join();
   EXPECT_LE(most.load() - before, 8 + 1);
+}
+
+/// A host program's own pool: runs chunks one by one and counts.
+class CountingPool final : public ThreadPool {
+public:
+  int concurrency() const override { return 2; }
+  bool tryEnter() override { return !taken.exchange(true); }
+  void leave() override { taken = false; }
+  void run(int count, Work work, void *argument) override {
+    chunks += count;
+    for (int chunk = 0; chunk < count; ++chunk)
+      work(argument, chunk, chunk % 2);
+  }
+  std::atomic<bool> taken{false};
+  std::atomic<int> chunks{0};
+};
+
+TEST_F(Embed, APoolOfTheHostDoesTheWork) {
+  // A model whose kernel is worth sharing out.
+  PlanBuilder builder;
+  builder.plan->producer = "test 1";
+  int n = builder.constant(1 << 16);
+  int x = builder.input("x", DType::F32, {n}), y = builder.output("y", DType::F32, {n});
+  builder.dispatch("double", builder.kernel("add", addKernel), {x, x}, y, n);
+  auto executable = builder.load();
+  ASSERT_TRUE(executable.ok()) << executable.status().str();
+  std::string file = testing::TempDir() + "graphc-pool.gcx";
+  ASSERT_OK(writeArtifact(file, **executable, {{cpu::Level::V3, readFile(TEST_KERNELS)}}, cpu::Level::V3));
+
+  auto pool = std::make_shared<CountingPool>();
+  Runtime runtime({.pool = pool});
+  EXPECT_EQ(runtime.threads(), 2);
+  EXPECT_EQ(runtime.pool(), pool);
+  int threads = threadsOfThisProcess();
+  Model model = runtime.load(file);
+  std::vector<HostTensor> inputs, outputs;
+  inputs.push_back(*HostTensor::allocate(DType::F32, {1 << 16}));
+  std::fill_n(inputs[0].data<float>(), 1 << 16, 2.0f);
+  model.run(inputs, outputs);
+  EXPECT_EQ(outputs[0].values<float>()[65535], 4.0f);
+  EXPECT_GE(pool->chunks.load(), 2);
+  EXPECT_FALSE(pool->taken.load());
+  EXPECT_EQ(threadsOfThisProcess(), threads) << "no thread of ours";
+}
+
+TEST_F(Embed, DenormalsAreFlushedOnlyWhenAsked) {
+  PlanBuilder builder;
+  int n = builder.constant(4);
+  int x = builder.input("x", DType::F32, {n}), y = builder.output("y", DType::F32, {n});
+  builder.dispatch("double", builder.kernel("add", addKernel), {x, x}, y, n);
+  auto executable = builder.load();
+  ASSERT_TRUE(executable.ok());
+  Runtime runtime({.threads = 1});
+  Model model = runtime.adopt(*executable);
+  std::vector<float> tiny(4, std::numeric_limits<float>::denorm_min());
+  std::vector<HostTensor> inputs, outputs;
+  inputs.push_back(HostTensor::borrow(DType::F32, {4}, tiny.data()));
+  model.run(inputs, outputs);
+  EXPECT_GT(outputs[0].values<float>()[0], 0.0f);
+  model.run(inputs, outputs, {.flushDenormals = true});
+  EXPECT_EQ(outputs[0].values<float>()[0], 0.0f);
+  model.run(inputs, outputs);
+  EXPECT_GT(outputs[0].values<float>()[0], 0.0f) << "the caller's mode comes back";
+}
+
+TEST_F(Embed, AffinityThatCannotBeIsALineInTheLog) {
+  std::vector<std::string> lines;
+  std::mutex mutex;
+  RuntimeOptions options;
+  options.threads = 2;
+  options.affinity = {100000};
+  options.log = [&](const std::string &line) {
+    std::lock_guard lock(mutex);
+    lines.push_back(line);
+  };
+  Runtime runtime(options);
+  std::lock_guard lock(mutex);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("100000"));
+}
+
+TEST_F(Embed, TwoArtifactsInOneProcessAndStatistics) {
+  std::string other = testing::TempDir() + "graphc-embed2.gcx";
+  TestModel source;
+  auto executable = source.load();
+  ASSERT_TRUE(executable.ok());
+  ASSERT_OK(writeArtifact(other, **executable, {{cpu::Level::V3, readFile(TEST_KERNELS2)}}, cpu::Level::V3));
+  Runtime runtime({.threads = 2});
+  Model one = runtime.load(path), two = runtime.load(other);
+  std::vector<HostTensor> outputs;
+  one.run(input(1), outputs);
+  EXPECT_EQ(outputs[0].values<float>()[0], 49.0f);
+  outputs.clear();
+  two.run(input(1), outputs);
+  EXPECT_EQ(outputs[0].values<float>()[0], 4900.0f);
+  EXPECT_EQ(one.statistics().contexts, 1);
+  EXPECT_GT(one.statistics().weightBytes, 0);
+  EXPECT_EQ(one.statistics().preparedBytes, 0);
+}
+
+TEST_F(Embed, TheCInterface) {
+  auto bytes = readFile(path);
+  EXPECT_EQ(embed_c(path.c_str(), bytes.data(), bytes.size()), 0);
 }
 
 } // namespace
