@@ -21,16 +21,37 @@ struct Options {
   std::vector<std::string> targets;
 };
 
+/// For a CUDA device, which need not be here.
+Result<int> compileForDevice(Options &options) {
+  CompileOptions compile;
+  compile.planOnly = true;
+  for (const std::string &target : options.targets)
+    if (!target.starts_with("sm_") && !target.starts_with("compute_"))
+      return error(Code::InvalidOption, "--targets: '", target, "' is no architecture of a CUDA device, such as sm_90 or compute_80");
+  compile.architectures = options.targets;
+  GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model, options.inputs.provider(), std::move(compile)));
+  const CompiledModel &compiled = model.details();
+  GRAPHC_RETURN_IF_ERROR(writeDeviceArtifact(options.output, *compiled.plan, compiled.weights));
+  std::error_code ignored;
+  std::cout << options.output << ": " << std::fixed << std::setprecision(2)
+            << static_cast<double>(std::filesystem::file_size(options.output, ignored)) / (1 << 20) << " MiB, kernels for "
+            << (options.targets.empty() ? "compute_80" : joined(options.targets)) << ", compiled in " << std::setprecision(0) << model.compileMs()
+            << " ms\n" << std::defaultfloat;
+  return kExitOk;
+}
+
 Result<int> compile(Options &options) {
   GRAPHC_RETURN_IF_ERROR(options.model.check());
   if (options.model.model.ends_with(".gcx"))
     return error(Code::InvalidOption, "'", options.model.model, "' is compiled already");
   if (!options.model.toPhase.empty())
     return error(Code::InvalidOption, "--to-phase has no use here: an artifact needs every phase");
-  if (options.model.device != "cpu")
-    return error(Code::InvalidOption, "--device ", options.model.device, ": artifacts are for the cpu in this build; graphc run compiles for other devices");
   if (!options.output.ends_with(".gcx"))
     return error(Code::InvalidOption, "-o ", options.output, ": the name of an artifact ends in .gcx");
+  if (!options.model.deviceId.isCpu())
+    return compileForDevice(options);
+  if (options.targets.empty())
+    options.targets = {"host"};
   auto host = cpu::hostLevel();
   if (!host)
     return error(Code::DeviceUnavailable, "this machine runs no CPU level (it lacks AVX2), so weights cannot be packed for one");
@@ -61,11 +82,11 @@ Result<int> compile(Options &options) {
 
 Action declareCompile(CLI::App &app) {
   auto options = std::make_shared<Options>();
-  options->targets = {"host"};
   options->model.declare(app);
   options->inputs.declare(app);
   app.add_option("-o,--out", options->output, "the artifact to write, FILE.gcx")->required();
-  app.add_option("--targets", options->targets, "CPU levels to hold kernels for, by comma: v3,v4,v4-bf16,v4-amx or host (default)")->delimiter(',');
+  app.add_option("--targets", options->targets, "what to hold kernels for, by comma: CPU levels v3,v4,v4-bf16,v4-amx or host (default); with --device cuda or sim architectures "
+                                                   "sm_80,sm_90,sm_100 (machine code) and compute_80 (PTX, the default)")->delimiter(',');
   return [options] { return compile(*options); };
 }
 

@@ -145,8 +145,8 @@ Result<Model> Model::load(const ModelOptions &options, const ValueProvider &valu
   GRAPHC_RETURN_IF_ERROR(checkSuffix(options.model));
   Model model;
   model.options = options;
-  // A device that is not here is said before anything is compiled for it.
-  if (!options.deviceId.isCpu()) {
+  // A device that is not here is said before anything is compiled for it; an artifact is made without one.
+  if (!options.deviceId.isCpu() && !base.planOnly) {
     GRAPHC_ASSIGN_OR_RETURN(model.device, openDevice(options.deviceId));
   }
   if (options.model.ends_with(".gcx")) {
