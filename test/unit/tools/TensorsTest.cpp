@@ -58,7 +58,7 @@ TEST(Tensors, ToleranceRules) {
   options.rtol = 0.5;
   EXPECT_EQ(options.tolerance()->rtol, 0.5);
   options.tol = "loose";
-  EXPECT_EQ(options.tolerance().status().message(), "--tol loose is unknown; valid are node, network and exact");
+  EXPECT_EQ(options.tolerance().status().message(), "--tol loose is unknown; valid are node, network, bf16 and exact");
   EXPECT_FALSE((ExpectedOptions{.atol = -1.0}).tolerance().ok());
 }
 
