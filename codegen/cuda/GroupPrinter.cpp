@@ -75,7 +75,21 @@ void KernelPrinter::printGroup(kernel::ParallelOp op) {
   if (!aligned.empty())
     line("const bool aligned = " + aligned + ";");
   planRegisters(op);
-  bool storedBefore = false;
+  auto meet = [&] {
+    line(group_.strided || group_.size > 32 ? "__syncthreads();" : "__syncwarp(" + std::string(group_.across == 1 ? "" : "members") + ");");
+  };
+  // A result may lie where an operand with the same map lay. What one member stores must then wait until all have read it:
+  // every member reads what the point has once, and passes that share out their elements differently read each other's.
+  bool storedBefore = false, allRead = false;
+  SmallVector<kernel::LoopOp> readers;
+  auto sharedAlike = [](kernel::LoopOp a, kernel::LoopOp b) {
+    if (a.getLaneCount() != b.getLaneCount() || a.getIvs().size() != b.getIvs().size())
+      return false;
+    for (unsigned d = 0; d < a.getIvs().size(); ++d)
+      if (sizeOf(a, d) != sizeOf(b, d))
+        return false;
+    return true;
+  };
   for (Operation &inner : op.getBody().front().without_terminator()) {
     // A later pass may read what another member stored.
     bool reads = false, writes = false;
@@ -84,9 +98,14 @@ void KernelPrinter::printGroup(kernel::ParallelOp op) {
         reads |= stored_.contains(load.getBuffer()) && !keptIndex_.contains(access);
       writes |= isa<kernel::StoreOp>(access) && !keptIndex_.contains(access);
     });
-    if (storedBefore && reads)
-      line(group_.strided || group_.size > 32 ? "__syncthreads();" : "__syncwarp(" + std::string(group_.across == 1 ? "" : "members") + ");");
+    auto pass = dyn_cast<kernel::LoopOp>(inner);
+    bool overwrites = writes && (pass ? llvm::any_of(readers, [&](kernel::LoopOp reader) { return !sharedAlike(pass, reader); }) : allRead);
+    if ((storedBefore && reads) || overwrites)
+      meet();
     storedBefore |= writes;
+    if (pass && pass.getOperation()->walk([](kernel::LoadOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      readers.push_back(pass);
+    allRead |= isa<kernel::LoadOp>(inner);
     printOp(&inner);
   }
 }
