@@ -186,13 +186,13 @@ struct Writer {
   }
 
   Value erf(Value x) {
-    // A rational function of x², 1 - ulp/2 at the clamped end.
+    // A rational function of x², 1 - ulp/2 at the clamped end; beyond it exactly ±1, or x * (1 + erf(x)) would grow with x.
     Value c = clamp(x, -3.832506856900711f, 3.832506856900711f);
     Value z = mul(c, c);
     Value p = polynomial(z, {0.00022905065861350646f, 0.0034082910107109506f, 0.050955695062380861f, 0.18520832239976145f, 1.128379143519084f});
     Value q = polynomial(z, {-1.1791602954361697e-7f, 0.000023547966471313185f, 0.0010179625278914885f, 0.014070470171167667f,
                              0.11098505178285362f, 0.49746925110067538f, 1.0f});
-    return mul(c, div(p, q));
+    return select(gt(abs(x), f(3.832506856900711f)), copysign(f(1.0f), x), mul(c, div(p, q)));
   }
 
   /// sin (quarter = 0) or cos (quarter = 1). The argument is reduced in f64, right up to |x| = 2^50.

@@ -72,9 +72,15 @@ static const TensorImpl &get(const TensorImpl *impl) {
 }
 
 int64_t Tensor::dim() const { return get(impl_).rank; }
-int64_t Tensor::size(int64_t dim) const { return get(impl_).sizes[wrapAxis("size", dim, impl_->rank)]; }
+/// Other ops let an axis of 0 or -1 stand for none; there is nothing to read here then.
+static int64_t axisWithSize(const char *op, const TensorImpl &tensor, int64_t axis) {
+  if (tensor.rank == 0)
+    failWith(codes::InvalidArgument, op, ": ", nameOf(tensor), " has rank 0 and so no axis ", axis);
+  return wrapAxis(op, axis, tensor.rank);
+}
+int64_t Tensor::size(int64_t dim) const { return get(impl_).sizes[axisWithSize("size", *impl_, dim)]; }
 std::span<const int64_t> Tensor::sizes() const { return get(impl_).sizeSpan(); }
-int64_t Tensor::stride(int64_t dim) const { return get(impl_).strides[wrapAxis("stride", dim, impl_->rank)]; }
+int64_t Tensor::stride(int64_t dim) const { return get(impl_).strides[axisWithSize("stride", *impl_, dim)]; }
 std::span<const int64_t> Tensor::strides() const { return get(impl_).strideSpan(); }
 int64_t Tensor::storageOffset() const { return get(impl_).offset; }
 int64_t Tensor::numel() const { return get(impl_).elements; }

@@ -357,7 +357,7 @@ Tensor Tensor::slice(int64_t axis, std::optional<int64_t> start, std::optional<i
 Tensor Tensor::narrow(int64_t axis, int64_t start, int64_t length) const {
   int64_t d = wrapAxis("narrow", axis, dim()), n = size(d);
   int64_t from = start < 0 ? start + n : start;
-  if (from < 0 || length < 0 || from + length > n)
+  if (from < 0 || length < 0 || length > n - from)
     failWith(codes::InvalidArgument, "narrow: start ", start, " and length ", length, " leave [0, ", n, "] of axis ", d);
   return viewRecorded(*this, {ViewStep::Slice, "narrow", {d, from, length, 1}, {}, {}});
 }
@@ -449,14 +449,15 @@ Tensor Tensor::asStrided(IntList sizes, IntList strides, std::optional<int64_t> 
   if (sizes.size() != strides.size() || sizes.size() > kMaxRank)
     failWith(Code::ShapeMismatch, "asStrided: ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t start = offset.value_or(storageOffset()), last = start;
-  bool empty = false;
+  bool empty = false, overflows = false;
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] < 0 || strides[d] < 0)
       failWith(Code::ShapeMismatch, "asStrided: sizes [", joined(sizes), "] and strides [", joined(strides), "] must not be negative");
     empty |= sizes[d] == 0;
-    last += (sizes[d] - 1) * strides[d];
+    int64_t reach = 0;
+    overflows |= __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) || __builtin_add_overflow(last, reach, &last);
   }
-  if (start < 0 || (!empty && (last + 1) * itemSize() > impl_->storage->bytes))
+  if (start < 0 || (!empty && (overflows || last >= impl_->storage->bytes / itemSize())))
     failWith(Code::ShapeMismatch, "asStrided: sizes [", joined(sizes), "], strides [", joined(strides), "] and offset ", start, " leave the ",
              impl_->storage->bytes / itemSize(), " elements of the storage");
   return viewRecorded(*this, {ViewStep::Strided, "asStrided", sizes.vector(), strides.vector(), {start - storageOffset()}});
@@ -492,7 +493,7 @@ std::vector<Tensor> Tensor::split(const std::vector<int64_t> &parts, int64_t axi
   int64_t d = wrapAxis("split", axis, dim()), start = 0;
   std::vector<Tensor> result;
   for (int64_t part : parts) {
-    if (part < 0 || start + part > size(d))
+    if (part < 0 || part > size(d) - start)
       break;
     result.push_back(viewRecorded(*this, {ViewStep::Slice, "split", {d, start, part, 1}, {}, {}}, ViewOrigin::MultiOutput));
     start += part;

@@ -59,3 +59,13 @@ func.func @main(%x: tensor<0x3xf32> {graph.name = "x"}) -> (tensor<0x3xf32> {gra
   %0 = graph.erf %x : (tensor<0x3xf32>) -> tensor<0x3xf32>
   return %0 : tensor<0x3xf32>
 }
+
+// -----
+// case: the ends are exact
+// in: 5xf32=[-inf -6 4 30 inf]
+// out: 5xf32=[-1 -1 1 1 1]
+// tol: 0 0
+func.func @main(%x: tensor<5xf32> {graph.name = "x"}) -> (tensor<5xf32> {graph.name = "r0"}) {
+  %0 = graph.erf %x : (tensor<5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}

@@ -59,3 +59,13 @@ func.func @main(%x: tensor<2x3xf32> {graph.name = "x"}) -> (tensor<2x3xf32> {gra
   %0 = graph.gelu %x {tanh} : (tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// -----
+// case: far from zero the tails are exact
+// in: 6xf32=[-10 -1000000 -1e20 -inf 1000000 inf]
+// out: 6xf32=[0 0 0 nan 1000000 inf]
+// tol: 1e-6 1e-12
+func.func @main(%x: tensor<6xf32> {graph.name = "x"}) -> (tensor<6xf32> {graph.name = "r0"}) {
+  %0 = graph.gelu %x : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

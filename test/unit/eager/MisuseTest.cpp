@@ -1,6 +1,8 @@
 // Each misuse has one message, exactly.
 #include "test/unit/eager/Expect.h"
 
+#include <limits>
+
 using namespace graphc;
 using namespace graphc::test;
 
@@ -30,6 +32,24 @@ TEST(Misuse, shapes) {
   EXPECT_EQ(messageOf([] { crossEntropy(zeros({4, 3}), zeros({5}, {.dtype = DType::I64})); }, Code::ShapeMismatch),
             "crossEntropy: the labels i64[5] do not fit the input f32[4, 3]; expected one label for each position, sizes [4]");
   EXPECT_EQ(messageOf([] { zeros({2, 3}).view({4}); }, Code::ShapeMismatch), "view: sizes [4] have 4 elements, f32[2, 3] has 6");
+}
+
+TEST(Misuse, rankZeroHasNoSizes) {
+  EXPECT_EQ(messageOf([] { tensor(1.).size(0); }, codes::InvalidArgument), "size: f32[] has rank 0 and so no axis 0");
+  EXPECT_EQ(messageOf([] { tensor(1.).stride(-1); }, codes::InvalidArgument), "stride: f32[] has rank 0 and so no axis -1");
+  for (auto &op : {+[](const Tensor &x) { x.unfold(0, 1, 1); }, +[](const Tensor &x) { x.chunk(2); }, +[](const Tensor &x) { x.unbind(); },
+                   +[](const Tensor &x) { x.split(1); }, +[](const Tensor &x) { x.unflatten(0, {1, 1}); }, +[](const Tensor &x) { x.narrow(0, 0, 1); }})
+    EXPECT_EQ(messageOf([&] { op(tensor(1.)); }, codes::InvalidArgument), "size: f32[] has rank 0 and so no axis 0");
+}
+
+TEST(Misuse, hugeViewsDoNotWrapAround) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(messageOf([] { ones({2}).asStrided({3}, {most / 2}); }, Code::ShapeMismatch),
+            "asStrided: sizes [3], strides [4611686018427387903] and offset 0 leave the 2 elements of the storage");
+  EXPECT_EQ(messageOf([] { ones({4}).asStrided({3, 1}, {most / 2 + 1, 1}); }, Code::ShapeMismatch),
+            "asStrided: sizes [3, 1], strides [4611686018427387904, 1] and offset 0 leave the 4 elements of the storage");
+  EXPECT_EQ(messageOf([] { ones({5}).narrow(0, 3, most); }, codes::InvalidArgument),
+            "narrow: start 3 and length 9223372036854775807 leave [0, 5] of axis 0");
 }
 
 TEST(Misuse, labels) {
