@@ -44,7 +44,7 @@ DType promoteTypes(DType a, DType b) {
 
 static int category(DType dtype) { return dtype == DType::Bool ? 0 : isFloat(dtype) ? 2 : 1; }
 
-DType resultType(const Tensor &a, const Tensor &b) {
+DType resultType(const TensorArg &a, const Tensor &b) {
   DType x = a.dtype(), y = b.dtype();
   if (x == y)
     return x;
@@ -57,7 +57,7 @@ DType resultType(const Tensor &a, const Tensor &b) {
   return promoteTypes(x, y);
 }
 
-DType resultType(const Tensor &a, Scalar b) {
+DType resultType(const TensorArg &a, Scalar b) {
   DType x = a.dtype();
   int kind = b.kind() == Scalar::Kind::Bool ? 0 : b.kind() == Scalar::Kind::Int ? 1 : 2;
   if (kind <= category(x))
@@ -118,7 +118,7 @@ void defined(const char *op, const Tensor &a) {
 template <typename B>
 Tensor binary(const char *op, const Tensor &a, const B &b) {
   defined(op, a);
-  if constexpr (std::same_as<B, Tensor>)
+  if constexpr (std::derived_from<B, Tensor>)
     defined(op, b);
   return binaryAs(op, a, b, resultType(a, b));
 }
@@ -145,7 +145,7 @@ std::string eager::number(double value) {
 }
 
 //===-- arithmetic ------------------------------------------------------------------------------------------------===//
-Tensor add(const Tensor &a, const Tensor &b, Scalar alpha) {
+Tensor add(const TensorArg &a, const Tensor &b, Scalar alpha) {
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary("add", a, b);
   DType dtype = resultType(a, b);
@@ -155,7 +155,7 @@ Tensor add(const Tensor &a, const Tensor &b, Scalar alpha) {
   call.elementwise().input(a, dtype).input(b, dtype).input(alpha, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(1), g.input(2)))); });
 }
-Tensor sub(const Tensor &a, const Tensor &b, Scalar alpha) {
+Tensor sub(const TensorArg &a, const Tensor &b, Scalar alpha) {
   if (a.defined() && b.defined() && a.dtype() == DType::Bool && b.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "sub: bools cannot be subtracted; logicalXor() or to(DType::I64) would do");
   if (!alpha.isFloat() && alpha.toInt() == 1)
@@ -165,9 +165,9 @@ Tensor sub(const Tensor &a, const Tensor &b, Scalar alpha) {
   call.elementwise().input(a, dtype).input(b, dtype).input(alpha, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.sub(g.input(0), g.mul(g.input(1), g.input(2)))); });
 }
-Tensor mul(const Tensor &a, const Tensor &b) { return binary("mul", a, b); }
-Tensor div(const Tensor &a, const Tensor &b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
-Tensor div(const Tensor &a, const Tensor &b, Rounding rounding) {
+Tensor mul(const TensorArg &a, const Tensor &b) { return binary("mul", a, b); }
+Tensor div(const TensorArg &a, const Tensor &b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
+Tensor div(const TensorArg &a, const Tensor &b, Rounding rounding) {
   DType dtype = resultType(a, b);
   Call call(rounding == Rounding::Floor ? "floor_divide" : "trunc_divide");
   call.elementwise().input(a, dtype).input(b, dtype);
@@ -186,13 +186,13 @@ Tensor div(const Tensor &a, const Tensor &b, Rounding rounding) {
     g.result(g.div(g.sub(x, g.op("mod", {x, y})), y));
   });
 }
-Tensor remainder(const Tensor &a, const Tensor &b) { return binary("mod", a, b); }
-Tensor remainder(const Tensor &a, Scalar b) { return binary("mod", a, b); }
-Tensor fmod(const Tensor &a, const Tensor &b) { return binary("rem", a, b); }
-Tensor pow(const Tensor &a, const Tensor &b) { return binary("pow", a, b); }
-Tensor maximum(const Tensor &a, const Tensor &b) { return binary("max", a, b); }
-Tensor minimum(const Tensor &a, const Tensor &b) { return binary("min", a, b); }
-Tensor atan2(const Tensor &a, const Tensor &b) {
+Tensor remainder(const TensorArg &a, const Tensor &b) { return binary("mod", a, b); }
+Tensor remainder(const TensorArg &a, Scalar b) { return binary("mod", a, b); }
+Tensor fmod(const TensorArg &a, const Tensor &b) { return binary("rem", a, b); }
+Tensor pow(const TensorArg &a, const Tensor &b) { return binary("pow", a, b); }
+Tensor maximum(const TensorArg &a, const Tensor &b) { return binary("max", a, b); }
+Tensor minimum(const TensorArg &a, const Tensor &b) { return binary("min", a, b); }
+Tensor atan2(const TensorArg &a, const Tensor &b) {
   DType dtype = floatType(resultType(a, b));
   Call call("atan2");
   call.elementwise().input(a, dtype).input(b, dtype);
@@ -207,26 +207,26 @@ Tensor atan2(const Tensor &a, const Tensor &b) {
     g.result(g.op("select", {g.op("equal", {x, zero}), up, turned}));
   });
 }
-Tensor add(const Tensor &a, Scalar b) { return binary("add", a, b); }
-Tensor sub(const Tensor &a, Scalar b) { return binary("sub", a, b); }
-Tensor mul(const Tensor &a, Scalar b) { return binary("mul", a, b); }
-Tensor div(const Tensor &a, Scalar b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
-Tensor rsub(const Tensor &a, Scalar b) { return binaryAs("sub", b, a, resultType(a, b)); }
-Tensor rdiv(const Tensor &a, Scalar b) { return binaryAs("div", b, a, floatType(resultType(a, b))); }
-Tensor pow(const Tensor &a, Scalar b) {
+Tensor add(const TensorArg &a, Scalar b) { return binary("add", a, b); }
+Tensor sub(const TensorArg &a, Scalar b) { return binary("sub", a, b); }
+Tensor mul(const TensorArg &a, Scalar b) { return binary("mul", a, b); }
+Tensor div(const TensorArg &a, Scalar b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
+Tensor rsub(const TensorArg &a, Scalar b) { return binaryAs("sub", b, a, resultType(a, b)); }
+Tensor rdiv(const TensorArg &a, Scalar b) { return binaryAs("div", b, a, floatType(resultType(a, b))); }
+Tensor pow(const TensorArg &a, Scalar b) {
   defined("pow", a);
   DType dtype = resultType(a, b);
   if (b.toDouble() == 2)
-    return square(isFloat(dtype) ? a.to(dtype) : a);
+    return square(a.to(dtype));
   if (b.toDouble() == 1)
     return a.to(dtype).clone();
   if (b.toDouble() == 0.5 && isFloat(dtype))
     return sqrt(a.to(dtype));
   return binaryAs("pow", a, b, dtype);
 }
-Tensor pow(Scalar a, const Tensor &b) { return binaryAs("pow", a, b, resultType(b, a)); }
-Tensor maximum(const Tensor &a, Scalar b) { return binary("max", a, b); }
-Tensor minimum(const Tensor &a, Scalar b) { return binary("min", a, b); }
+Tensor pow(Scalar a, const TensorArg &b) { return binaryAs("pow", a, b, resultType(b, a)); }
+Tensor maximum(const TensorArg &a, Scalar b) { return binary("max", a, b); }
+Tensor minimum(const TensorArg &a, Scalar b) { return binary("min", a, b); }
 
 #define GRAPHC_COMPARISON(name, op)                                            \
   Tensor name(const Tensor &a, const Tensor &b) { return binary(op, a, b); }   \
@@ -239,20 +239,20 @@ GRAPHC_COMPARISON(gt, "greater")
 GRAPHC_COMPARISON(ge, "greater_equal")
 #undef GRAPHC_COMPARISON
 
-Tensor logicalAnd(const Tensor &a, const Tensor &b) { return logical("and", a, b); }
-Tensor logicalOr(const Tensor &a, const Tensor &b) { return logical("or", a, b); }
-Tensor logicalXor(const Tensor &a, const Tensor &b) { return logical("xor", a, b); }
-Tensor logicalNot(const Tensor &a) { return unary("not", a, DType::Bool); }
-Tensor bitwiseAnd(const Tensor &a, const Tensor &b) { return bitwise("bitwise_and", "and", a, b); }
-Tensor bitwiseOr(const Tensor &a, const Tensor &b) { return bitwise("bitwise_or", "or", a, b); }
-Tensor bitwiseXor(const Tensor &a, const Tensor &b) { return bitwise("bitwise_xor", "xor", a, b); }
-Tensor bitwiseNot(const Tensor &a) {
+Tensor logicalAnd(const TensorArg &a, const Tensor &b) { return logical("and", a, b); }
+Tensor logicalOr(const TensorArg &a, const Tensor &b) { return logical("or", a, b); }
+Tensor logicalXor(const TensorArg &a, const Tensor &b) { return logical("xor", a, b); }
+Tensor logicalNot(const TensorArg &a) { return unary("not", a, DType::Bool); }
+Tensor bitwiseAnd(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_and", "and", a, b); }
+Tensor bitwiseOr(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_or", "or", a, b); }
+Tensor bitwiseXor(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_xor", "xor", a, b); }
+Tensor bitwiseNot(const TensorArg &a) {
   if (isFloat(a.dtype()))
     failWith(Code::TypeMismatch, "bitwiseNot: ", nameOf(a), " is no integer or bool");
   return unary(a.dtype() == DType::Bool ? "not" : "bitwise_not", a, a.dtype());
 }
-Tensor shiftLeft(const Tensor &a, const Tensor &b) { return bitwise("shift_left", "shift_left", a, b); }
-Tensor shiftRight(const Tensor &a, const Tensor &b) { return bitwise("shift_right", "shift_right", a, b); }
+Tensor shiftLeft(const TensorArg &a, const Tensor &b) { return bitwise("shift_left", "shift_left", a, b); }
+Tensor shiftRight(const TensorArg &a, const Tensor &b) { return bitwise("shift_right", "shift_right", a, b); }
 
 //===-- choosing --------------------------------------------------------------------------------------------------===//
 namespace {
@@ -265,33 +265,33 @@ Tensor choose(const Tensor &condition, const A &a, const B &b, DType dtype) {
   return call.run([&](GraphBuilder &g) { g.result(g.op("select", {g.input(0), g.input(1), g.input(2)})); });
 }
 } // namespace
-Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b) { return choose(condition, a, b, resultType(a, b)); }
-Tensor where(const Tensor &condition, const Tensor &a, Scalar b) { return choose(condition, a, b, resultType(a, b)); }
-Tensor where(const Tensor &condition, Scalar a, const Tensor &b) { return choose(condition, a, b, resultType(b, a)); }
-Tensor maskedFill(const Tensor &a, const Tensor &mask, Scalar value) {
+Tensor where(const TensorArg &condition, const Tensor &a, const Tensor &b) { return choose(condition, a, b, resultType(a, b)); }
+Tensor where(const TensorArg &condition, const Tensor &a, Scalar b) { return choose(condition, a, b, resultType(a, b)); }
+Tensor where(const TensorArg &condition, Scalar a, const Tensor &b) { return choose(condition, a, b, resultType(b, a)); }
+Tensor maskedFill(const TensorArg &a, const Tensor &mask, Scalar value) {
   if (resultType(a, value) != a.dtype())
     failWith(Code::TypeMismatch, "maskedFill: the value is of a higher kind than ", nameOf(a));
   return choose(mask, value, a, a.dtype());
 }
-Tensor lerp(const Tensor &start, const Tensor &end, Scalar weight) {
+Tensor lerp(const TensorArg &start, const Tensor &end, Scalar weight) {
   DType dtype = floatType(resultType(start, end));
   Call call("lerp");
   call.elementwise().input(start, dtype).input(end, dtype).input(weight, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(2), g.sub(g.input(1), g.input(0))))); });
 }
-Tensor addcmul(const Tensor &x, const Tensor &a, const Tensor &b, Scalar value) {
+Tensor addcmul(const TensorArg &x, const Tensor &a, const Tensor &b, Scalar value) {
   DType dtype = promoteTypes(resultType(x, a), b.dtype());
   Call call("addcmul");
   call.elementwise().input(x, dtype).input(a, dtype).input(b, dtype).input(value, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(3), g.mul(g.input(1), g.input(2))))); });
 }
-Tensor addcdiv(const Tensor &x, const Tensor &a, const Tensor &b, Scalar value) {
+Tensor addcdiv(const TensorArg &x, const Tensor &a, const Tensor &b, Scalar value) {
   DType dtype = floatType(promoteTypes(resultType(x, a), b.dtype()));
   Call call("addcdiv");
   call.elementwise().input(x, dtype).input(a, dtype).input(b, dtype).input(value, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(3), g.div(g.input(1), g.input(2))))); });
 }
-Tensor clamp(const Tensor &a, std::optional<Scalar> low, std::optional<Scalar> high) {
+Tensor clamp(const TensorArg &a, std::optional<Scalar> low, std::optional<Scalar> high) {
   defined("clamp", a);
   if (!low && !high)
     failWith(codes::InvalidArgument, "clamp: neither bound is given");
@@ -309,32 +309,32 @@ Tensor clamp(const Tensor &a, std::optional<Scalar> low, std::optional<Scalar> h
 }
 
 //===-- functions -------------------------------------------------------------------------------------------------===//
-Tensor neg(const Tensor &a) { return anyUnary("neg", a); }
-Tensor abs(const Tensor &a) { return anyUnary("abs", a); }
-Tensor sign(const Tensor &a) { return anyUnary("sign", a); }
-Tensor exp(const Tensor &a) { return floatUnary("exp", a); }
-Tensor expm1(const Tensor &a) { return floatUnary("expm1", a); }
-Tensor log(const Tensor &a) { return floatUnary("log", a); }
-Tensor log1p(const Tensor &a) { return floatUnary("log1p", a); }
-Tensor sqrt(const Tensor &a) { return floatUnary("sqrt", a); }
-Tensor rsqrt(const Tensor &a) { return floatUnary("rsqrt", a); }
-Tensor reciprocal(const Tensor &a) { return floatUnary("reciprocal", a); }
-Tensor sin(const Tensor &a) { return floatUnary("sin", a); }
-Tensor cos(const Tensor &a) { return floatUnary("cos", a); }
-Tensor tan(const Tensor &a) { return floatUnary("tan", a); }
-Tensor asin(const Tensor &a) { return floatUnary("asin", a); }
-Tensor acos(const Tensor &a) { return floatUnary("acos", a); }
-Tensor atan(const Tensor &a) { return floatUnary("atan", a); }
-Tensor sinh(const Tensor &a) { return floatUnary("sinh", a); }
-Tensor cosh(const Tensor &a) { return floatUnary("cosh", a); }
-Tensor tanh(const Tensor &a) { return floatUnary("tanh", a); }
-Tensor asinh(const Tensor &a) { return floatUnary("asinh", a); }
-Tensor acosh(const Tensor &a) { return floatUnary("acosh", a); }
-Tensor atanh(const Tensor &a) { return floatUnary("atanh", a); }
-Tensor erf(const Tensor &a) { return floatUnary("erf", a); }
-Tensor floor(const Tensor &a) { return wholeUnary("floor", a); }
-Tensor ceil(const Tensor &a) { return wholeUnary("ceil", a); }
-Tensor round(const Tensor &a) { return wholeUnary("round", a); }
+Tensor neg(const TensorArg &a) { return anyUnary("neg", a); }
+Tensor abs(const TensorArg &a) { return anyUnary("abs", a); }
+Tensor sign(const TensorArg &a) { return anyUnary("sign", a); }
+Tensor exp(const TensorArg &a) { return floatUnary("exp", a); }
+Tensor expm1(const TensorArg &a) { return floatUnary("expm1", a); }
+Tensor log(const TensorArg &a) { return floatUnary("log", a); }
+Tensor log1p(const TensorArg &a) { return floatUnary("log1p", a); }
+Tensor sqrt(const TensorArg &a) { return floatUnary("sqrt", a); }
+Tensor rsqrt(const TensorArg &a) { return floatUnary("rsqrt", a); }
+Tensor reciprocal(const TensorArg &a) { return floatUnary("reciprocal", a); }
+Tensor sin(const TensorArg &a) { return floatUnary("sin", a); }
+Tensor cos(const TensorArg &a) { return floatUnary("cos", a); }
+Tensor tan(const TensorArg &a) { return floatUnary("tan", a); }
+Tensor asin(const TensorArg &a) { return floatUnary("asin", a); }
+Tensor acos(const TensorArg &a) { return floatUnary("acos", a); }
+Tensor atan(const TensorArg &a) { return floatUnary("atan", a); }
+Tensor sinh(const TensorArg &a) { return floatUnary("sinh", a); }
+Tensor cosh(const TensorArg &a) { return floatUnary("cosh", a); }
+Tensor tanh(const TensorArg &a) { return floatUnary("tanh", a); }
+Tensor asinh(const TensorArg &a) { return floatUnary("asinh", a); }
+Tensor acosh(const TensorArg &a) { return floatUnary("acosh", a); }
+Tensor atanh(const TensorArg &a) { return floatUnary("atanh", a); }
+Tensor erf(const TensorArg &a) { return floatUnary("erf", a); }
+Tensor floor(const TensorArg &a) { return wholeUnary("floor", a); }
+Tensor ceil(const TensorArg &a) { return wholeUnary("ceil", a); }
+Tensor round(const TensorArg &a) { return wholeUnary("round", a); }
 
 namespace {
 /// A formula of one operand.
@@ -346,50 +346,50 @@ Tensor composed(const char *name, const Tensor &a, DType dtype, Formula &&formul
 }
 } // namespace
 using Value = GraphBuilder::Value;
-Tensor square(const Tensor &a) {
+Tensor square(const TensorArg &a) {
   return composed("square", a, a.dtype(), [](GraphBuilder &g, Value x) { return g.mul(x, x); });
 }
-Tensor exp2(const Tensor &a) {
+Tensor exp2(const TensorArg &a) {
   DType dtype = floatType(a.dtype());
   return composed("exp2", a, dtype, [&](GraphBuilder &g, Value x) { return g.op("exp", {g.mul(x, g.constant(M_LN2, dtype))}); });
 }
-Tensor log2(const Tensor &a) {
+Tensor log2(const TensorArg &a) {
   DType dtype = floatType(a.dtype());
   return composed("log2", a, dtype, [&](GraphBuilder &g, Value x) { return g.mul(g.op("log", {x}), g.constant(1 / M_LN2, dtype)); });
 }
-Tensor log10(const Tensor &a) {
+Tensor log10(const TensorArg &a) {
   DType dtype = floatType(a.dtype());
   return composed("log10", a, dtype, [&](GraphBuilder &g, Value x) { return g.mul(g.op("log", {x}), g.constant(1 / M_LN10, dtype)); });
 }
-Tensor erfc(const Tensor &a) {
+Tensor erfc(const TensorArg &a) {
   DType dtype = floatType(a.dtype());
   return composed("erfc", a, dtype, [&](GraphBuilder &g, Value x) { return g.sub(g.constant(1, dtype), g.op("erf", {x})); });
 }
 static Value truncated(GraphBuilder &g, Value x, DType dtype) {
   return g.op("select", {g.op("less", {x, g.constant(0, dtype)}), g.op("ceil", {x}), g.op("floor", {x})});
 }
-Tensor trunc(const Tensor &a) {
+Tensor trunc(const TensorArg &a) {
   if (!isFloat(a.dtype()))
     return a.clone();
   return composed("trunc", a, a.dtype(), [&](GraphBuilder &g, Value x) { return truncated(g, x, a.dtype()); });
 }
-Tensor frac(const Tensor &a) {
+Tensor frac(const TensorArg &a) {
   if (!isFloat(a.dtype()))
     failWith(Code::TypeMismatch, "frac: ", nameOf(a), " is no float");
   return composed("frac", a, a.dtype(), [&](GraphBuilder &g, Value x) { return g.sub(x, truncated(g, x, a.dtype())); });
 }
-Tensor isnan(const Tensor &a) { return floatUnary("is_nan", a); }
-Tensor isinf(const Tensor &a) { return floatUnary("is_inf", a); }
-Tensor isfinite(const Tensor &a) {
+Tensor isnan(const TensorArg &a) { return floatUnary("is_nan", a); }
+Tensor isinf(const TensorArg &a) { return floatUnary("is_inf", a); }
+Tensor isfinite(const TensorArg &a) {
   return composed("isfinite", a, floatType(a.dtype()),
                   [](GraphBuilder &g, Value x) { return g.op("not", {g.op("or", {g.op("is_nan", {x}), g.op("is_inf", {x})})}); });
 }
 
 //===-- activations -----------------------------------------------------------------------------------------------===//
-Tensor relu(const Tensor &a) { return anyUnary("relu", a); }
-Tensor relu6(const Tensor &a) { return hardtanh(a, 0, 6); }
-Tensor leakyRelu(const Tensor &a, double slope) { return alphaUnary("leaky_relu", a, slope); }
-Tensor prelu(const Tensor &a, const Tensor &weight) {
+Tensor relu(const TensorArg &a) { return anyUnary("relu", a); }
+Tensor relu6(const TensorArg &a) { return hardtanh(a, 0, 6); }
+Tensor leakyRelu(const TensorArg &a, double slope) { return alphaUnary("leaky_relu", a, slope); }
+Tensor prelu(const TensorArg &a, const Tensor &weight) {
   defined("prelu", weight);
   if (weight.dim() > 1)
     failWith(Code::ShapeMismatch, "prelu: the weight ", nameOf(weight), " is no vector");
@@ -403,22 +403,22 @@ Tensor prelu(const Tensor &a, const Tensor &weight) {
   }
   return binary("prelu", a, w);
 }
-Tensor elu(const Tensor &a, double alpha) { return alphaUnary("elu", a, alpha); }
-Tensor celu(const Tensor &a, double alpha) { return alphaUnary("celu", a, alpha); }
-Tensor selu(const Tensor &a) { return floatUnary("selu", a); }
-Tensor gelu(const Tensor &a, bool tanh) {
+Tensor elu(const TensorArg &a, double alpha) { return alphaUnary("elu", a, alpha); }
+Tensor celu(const TensorArg &a, double alpha) { return alphaUnary("celu", a, alpha); }
+Tensor selu(const TensorArg &a) { return floatUnary("selu", a); }
+Tensor gelu(const TensorArg &a, bool tanh) {
   Call call(tanh ? "gelu_tanh" : "gelu");
   call.elementwise().input(a, floatType(a.dtype()));
   return call.run([&](GraphBuilder &g) { g.result(g.op("gelu", {g.input(0)}, tanh ? "tanh" : "")); });
 }
-Tensor silu(const Tensor &a) { return floatUnary("silu", a); }
-Tensor mish(const Tensor &a) { return floatUnary("mish", a); }
-Tensor sigmoid(const Tensor &a) { return floatUnary("sigmoid", a); }
-Tensor logSigmoid(const Tensor &a) {
+Tensor silu(const TensorArg &a) { return floatUnary("silu", a); }
+Tensor mish(const TensorArg &a) { return floatUnary("mish", a); }
+Tensor sigmoid(const TensorArg &a) { return floatUnary("sigmoid", a); }
+Tensor logSigmoid(const TensorArg &a) {
   return composed("logSigmoid", a, floatType(a.dtype()),
                   [](GraphBuilder &g, Value x) { return g.op("neg", {g.op("softplus", {g.op("neg", {x})})}); });
 }
-Tensor softplus(const Tensor &a, double beta, double limit) {
+Tensor softplus(const TensorArg &a, double beta, double limit) {
   DType dtype = floatType(a.dtype());
   Call call("softplus");
   call.elementwise().attribute(beta).attribute(limit).input(a, dtype);
@@ -431,17 +431,17 @@ Tensor softplus(const Tensor &a, double beta, double limit) {
     g.result(g.op("select", {g.op("greater", {scaled, g.constant(limit, dtype)}), x, soft}));
   });
 }
-Tensor softsign(const Tensor &a) { return floatUnary("softsign", a); }
-Tensor softshrink(const Tensor &a, double lambda) { return alphaBetaUnary("softshrink", "shrink", a, lambda, lambda); }
-Tensor hardshrink(const Tensor &a, double lambda) { return alphaBetaUnary("hardshrink", "shrink", a, 0, lambda); }
-Tensor hardtanh(const Tensor &a, double low, double high) { return alphaBetaUnary("hardtanh", "clamp", a, low, high); }
-Tensor hardsigmoid(const Tensor &a) { return alphaBetaUnary("hardsigmoid", "hard_sigmoid", a, 1.0 / 6, 0.5); }
-Tensor hardswish(const Tensor &a) { return floatUnary("hard_swish", a); }
-Tensor threshold(const Tensor &a, double limit, double value) { return where(gt(a, limit), a, value); }
-Tensor tanhshrink(const Tensor &a) {
+Tensor softsign(const TensorArg &a) { return floatUnary("softsign", a); }
+Tensor softshrink(const TensorArg &a, double lambda) { return alphaBetaUnary("softshrink", "shrink", a, lambda, lambda); }
+Tensor hardshrink(const TensorArg &a, double lambda) { return alphaBetaUnary("hardshrink", "shrink", a, 0, lambda); }
+Tensor hardtanh(const TensorArg &a, double low, double high) { return alphaBetaUnary("hardtanh", "clamp", a, low, high); }
+Tensor hardsigmoid(const TensorArg &a) { return alphaBetaUnary("hardsigmoid", "hard_sigmoid", a, 1.0 / 6, 0.5); }
+Tensor hardswish(const TensorArg &a) { return floatUnary("hard_swish", a); }
+Tensor threshold(const TensorArg &a, double limit, double value) { return where(gt(a, limit), a, value); }
+Tensor tanhshrink(const TensorArg &a) {
   return composed("tanhshrink", a, floatType(a.dtype()), [](GraphBuilder &g, Value x) { return g.sub(x, g.op("tanh", {x})); });
 }
-Tensor glu(const Tensor &a, int64_t dim) {
+Tensor glu(const TensorArg &a, int64_t dim) {
   int64_t d = wrapAxis("glu", dim, a.dim());
   if (a.dim() == 0 || a.size(d) % 2)
     failWith(Code::ShapeMismatch, "glu: axis ", d, " of ", nameOf(a), " cannot be halved");
@@ -450,21 +450,21 @@ Tensor glu(const Tensor &a, int64_t dim) {
 }
 
 //===-- methods ---------------------------------------------------------------------------------------------------===//
-Tensor Tensor::add(const Tensor &other, Scalar alpha) const { return graphc::add(*this, other, alpha); }
-Tensor Tensor::sub(const Tensor &other, Scalar alpha) const { return graphc::sub(*this, other, alpha); }
-Tensor Tensor::mul(const Tensor &other) const { return graphc::mul(*this, other); }
-Tensor Tensor::div(const Tensor &other) const { return graphc::div(*this, other); }
+Tensor Tensor::add(const TensorArg &other, Scalar alpha) const { return graphc::add(*this, other, alpha); }
+Tensor Tensor::sub(const TensorArg &other, Scalar alpha) const { return graphc::sub(*this, other, alpha); }
+Tensor Tensor::mul(const TensorArg &other) const { return graphc::mul(*this, other); }
+Tensor Tensor::div(const TensorArg &other) const { return graphc::div(*this, other); }
 Tensor Tensor::add(Scalar other) const { return graphc::add(*this, other); }
 Tensor Tensor::sub(Scalar other) const { return graphc::sub(*this, other); }
 Tensor Tensor::mul(Scalar other) const { return graphc::mul(*this, other); }
 Tensor Tensor::div(Scalar other) const { return graphc::div(*this, other); }
 Tensor Tensor::pow(Scalar exponent) const { return graphc::pow(*this, exponent); }
-Tensor Tensor::pow(const Tensor &exponent) const { return graphc::pow(*this, exponent); }
-Tensor Tensor::maximum(const Tensor &other) const { return graphc::maximum(*this, other); }
-Tensor Tensor::minimum(const Tensor &other) const { return graphc::minimum(*this, other); }
+Tensor Tensor::pow(const TensorArg &exponent) const { return graphc::pow(*this, exponent); }
+Tensor Tensor::maximum(const TensorArg &other) const { return graphc::maximum(*this, other); }
+Tensor Tensor::minimum(const TensorArg &other) const { return graphc::minimum(*this, other); }
 Tensor Tensor::clamp(std::optional<Scalar> low, std::optional<Scalar> high) const { return graphc::clamp(*this, low, high); }
-Tensor Tensor::maskedFill(const Tensor &mask, Scalar value) const { return graphc::maskedFill(*this, mask, value); }
-Tensor Tensor::eq(const Tensor &other) const { return graphc::eq(*this, other); }
+Tensor Tensor::maskedFill(const TensorArg &mask, Scalar value) const { return graphc::maskedFill(*this, mask, value); }
+Tensor Tensor::eq(const TensorArg &other) const { return graphc::eq(*this, other); }
 Tensor Tensor::eq(Scalar other) const { return graphc::eq(*this, other); }
 #define GRAPHC_METHOD(name) \
   Tensor Tensor::name() const { return graphc::name(*this); }

@@ -227,12 +227,12 @@ Tensor randperm(int64_t n, const TensorOptions &options) {
 }
 Tensor randLike(const Tensor &like) { return rand(like.sizes(), {.dtype = like.dtype()}); }
 Tensor randnLike(const Tensor &like) { return randn(like.sizes(), {.dtype = like.dtype()}); }
-Tensor bernoulli(const Tensor &probabilities) {
+Tensor bernoulli(const TensorArg &probabilities) {
   if (!isFloat(probabilities.dtype()))
     failWith(Code::TypeMismatch, "bernoulli: ", nameOf(probabilities), " is no float");
   return lt(rand(probabilities.sizes(), {.dtype = probabilities.dtype()}), probabilities.detach()).to(probabilities.dtype());
 }
-Tensor multinomial(const Tensor &weights, int64_t samples, bool replacement) {
+Tensor multinomial(const TensorArg &weights, int64_t samples, bool replacement) {
   if (!isFloat(weights.dtype()) || weights.dim() < 1 || weights.dim() > 2)
     failWith(Code::TypeMismatch, "multinomial: the weights ", nameOf(weights), " are no float vector or matrix");
   int64_t classes = weights.size(-1), rows = weights.dim() == 2 ? weights.size(0) : 1;

@@ -178,7 +178,7 @@ bool directly(Tensor &self, const char *op, const Other &other, DType dtype) {
   TensorImpl &x = *self.impl();
   if (!x.dense || dtype != x.dtype)
     return false;
-  if constexpr (std::same_as<Other, Tensor>) {
+  if constexpr (std::derived_from<Other, Tensor>) {
     TensorImpl &y = *other.impl();
     if (!fits(x, y) || (ThreadContext::current().gradEnabled && recording(y)))
       return false;
@@ -205,14 +205,14 @@ Tensor valueBefore(const Tensor &self, std::initializer_list<const Tensor *> oth
 template <typename Other, typename Op>
 Tensor &binary(Tensor &self, const char *method, const char *op, const Other &other, Op &&otherwise, bool floats = false) {
   checkInPlace(self, method);
-  if constexpr (std::same_as<Other, Tensor>)
+  if constexpr (std::derived_from<Other, Tensor>)
     checkDevices(method, {&self, &other});
   DType dtype = resultType(self, other);
   if (floats && !isFloat(dtype))
     dtype = defaultDtype();
   if (directly(self, op, other, dtype))
     return self;
-  if constexpr (std::same_as<Other, Tensor>)
+  if constexpr (std::derived_from<Other, Tensor>)
     return assign(self, method, otherwise(valueBefore(self, {&other})));
   else
     return assign(self, method, otherwise(valueBefore(self, {})));
@@ -228,18 +228,18 @@ Tensor &unary(Tensor &self, const char *method, Op &&op, const Others &...others
 
 using namespace eager;
 
-Tensor &Tensor::add_(const Tensor &other, Scalar alpha) {
+Tensor &Tensor::add_(const TensorArg &other, Scalar alpha) {
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary(*this, "add_", "add", other, [&](const Tensor &x) { return graphc::add(x, other); });
   return unary(*this, "add_", [&](const Tensor &x) { return graphc::add(x, other, alpha); }, other);
 }
-Tensor &Tensor::sub_(const Tensor &other, Scalar alpha) {
+Tensor &Tensor::sub_(const TensorArg &other, Scalar alpha) {
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary(*this, "sub_", "sub", other, [&](const Tensor &x) { return graphc::sub(x, other); });
   return unary(*this, "sub_", [&](const Tensor &x) { return graphc::sub(x, other, alpha); }, other);
 }
-Tensor &Tensor::mul_(const Tensor &other) { return binary(*this, "mul_", "mul", other, [&](const Tensor &x) { return graphc::mul(x, other); }); }
-Tensor &Tensor::div_(const Tensor &other) { return binary(*this, "div_", "div", other, [&](const Tensor &x) { return graphc::div(x, other); }, true); }
+Tensor &Tensor::mul_(const TensorArg &other) { return binary(*this, "mul_", "mul", other, [&](const Tensor &x) { return graphc::mul(x, other); }); }
+Tensor &Tensor::div_(const TensorArg &other) { return binary(*this, "div_", "div", other, [&](const Tensor &x) { return graphc::div(x, other); }, true); }
 Tensor &Tensor::add_(Scalar other) { return binary(*this, "add_", "add", other, [&](const Tensor &x) { return graphc::add(x, other); }); }
 Tensor &Tensor::sub_(Scalar other) { return binary(*this, "sub_", "sub", other, [&](const Tensor &x) { return graphc::sub(x, other); }); }
 Tensor &Tensor::mul_(Scalar other) { return binary(*this, "mul_", "mul", other, [&](const Tensor &x) { return graphc::mul(x, other); }); }
@@ -254,24 +254,24 @@ Tensor &Tensor::tanh_() { return unary(*this, "tanh_", [&](const Tensor &x) { re
 Tensor &Tensor::clamp_(std::optional<Scalar> low, std::optional<Scalar> high) {
   return unary(*this, "clamp_", [&](const Tensor &x) { return graphc::clamp(x, low, high); });
 }
-Tensor &Tensor::addcmul_(const Tensor &a, const Tensor &b, Scalar value) {
+Tensor &Tensor::addcmul_(const TensorArg &a, const Tensor &b, Scalar value) {
   return unary(*this, "addcmul_", [&](const Tensor &x) { return graphc::addcmul(x, a, b, value); }, a, b);
 }
-Tensor &Tensor::addcdiv_(const Tensor &a, const Tensor &b, Scalar value) {
+Tensor &Tensor::addcdiv_(const TensorArg &a, const Tensor &b, Scalar value) {
   return unary(*this, "addcdiv_", [&](const Tensor &x) { return graphc::addcdiv(x, a, b, value); }, a, b);
 }
-Tensor &Tensor::lerp_(const Tensor &end, Scalar weight) {
+Tensor &Tensor::lerp_(const TensorArg &end, Scalar weight) {
   return unary(*this, "lerp_", [&](const Tensor &x) { return graphc::lerp(x, end, weight); }, end);
 }
-Tensor &Tensor::maskedFill_(const Tensor &mask, Scalar value) {
+Tensor &Tensor::maskedFill_(const TensorArg &mask, Scalar value) {
   return unary(*this, "maskedFill_", [&](const Tensor &x) { return graphc::maskedFill(x, mask, value); });
 }
-Tensor &Tensor::copy_(const Tensor &source) {
+Tensor &Tensor::copy_(const TensorArg &source) {
   checkInPlace(*this, "copy_");
   checkDevices("copy_", {this, &source});
   if (!fits(*impl_, *source.impl()))
     failWith(Code::ShapeMismatch, "copy_: ", nameOf(source), " does not broadcast to ", nameOf(*impl_));
-  Tensor value = source.dtype() == dtype() ? source : source.to(dtype());
+  Tensor value = source.to(dtype());
   if (!std::ranges::equal(value.sizes(), sizes()))
     value = value.expand(sizes());
   // Overlapping memory is read before it is written.

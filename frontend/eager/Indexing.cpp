@@ -111,7 +111,7 @@ Tensor scatterAs(const char *op, const char *reduction, const Tensor &a, int64_t
 
 } // namespace
 
-Tensor gather(const Tensor &a, int64_t dim, const Tensor &index) {
+Tensor gather(const TensorArg &a, int64_t dim, const Tensor &index) {
   needIndex("gather", a, index);
   if (a.dim() == 0)
     return gather(a.reshape({1}), 0, index.reshape({-1})).reshape(index.sizes());
@@ -123,8 +123,8 @@ Tensor gather(const Tensor &a, int64_t dim, const Tensor &index) {
     g.result(g.op("gather_elements", {g.input(0), g.input(1)}, text("axis = ", d, " : i64, nonnegative")));
   });
 }
-Tensor scatter(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source) { return scatterAs("scatter", "none", a, dim, index, source); }
-Tensor scatterAdd(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source) {
+Tensor scatter(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) { return scatterAs("scatter", "none", a, dim, index, source); }
+Tensor scatterAdd(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) {
   return scatterAs("scatterAdd", "add", a, dim, index, source);
 }
 static Tensor gatherRows(const char *op, const Tensor &a, int64_t d, const Tensor &index, bool nonnegative) {
@@ -134,7 +134,7 @@ static Tensor gatherRows(const char *op, const Tensor &a, int64_t d, const Tenso
     g.result(g.op("gather", {g.input(0), g.input(1)}, text("axis = ", d, " : i64", nonnegative ? ", nonnegative" : "")));
   });
 }
-Tensor indexSelect(const Tensor &a, int64_t dim, const Tensor &index) {
+Tensor indexSelect(const TensorArg &a, int64_t dim, const Tensor &index) {
   needIndex("indexSelect", a, index);
   if (index.dim() > 1)
     failWith(Code::ShapeMismatch, "indexSelect: the index ", nameOf(index), " is no vector");
@@ -142,7 +142,7 @@ Tensor indexSelect(const Tensor &a, int64_t dim, const Tensor &index) {
     return indexSelect(a.reshape({1}), 0, index).reshape({});
   return gatherRows("indexSelect", a, wrapAxis("indexSelect", dim, a.dim()), index.reshape({-1}), true);
 }
-Tensor indexAdd(const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source) {
+Tensor indexAdd(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) {
   needIndex("indexAdd", a, index);
   int64_t d = wrapAxis("indexAdd", dim, a.dim());
   if (index.dim() != 1 || source.dim() != a.dim() || source.size(d) != index.size(0))
@@ -151,11 +151,11 @@ Tensor indexAdd(const Tensor &a, int64_t dim, const Tensor &index, const Tensor 
   shape[static_cast<size_t>(d)] = index.size(0);
   return scatterAdd(a, d, index.reshape(shape).expand(source.sizes()).contiguous(), source);
 }
-Tensor take(const Tensor &a, const Tensor &index) {
+Tensor take(const TensorArg &a, const Tensor &index) {
   needIndex("take", a, index);
   return gatherRows("take", a.reshape({-1}), 0, index, false);
 }
-Tensor nonzero(const Tensor &a) {
+Tensor nonzero(const TensorArg &a) {
   NoGrad guard;
   std::vector<uint8_t> flags = (a.dtype() == DType::Bool ? a.detach() : ne(a.detach(), 0)).to(DType::U8).toVector<uint8_t>();
   std::vector<int64_t> places;
@@ -172,7 +172,7 @@ Tensor nonzero(const Tensor &a) {
   }
   return fromVector(places, {found, a.dim()});
 }
-Tensor maskedSelect(const Tensor &a, const Tensor &mask) {
+Tensor maskedSelect(const TensorArg &a, const Tensor &mask) {
   if (mask.dtype() != DType::Bool)
     failWith(Code::TypeMismatch, "maskedSelect: the mask ", nameOf(mask), " is not bool");
   Tensor both = logicalOr(zeros(a.sizes(), {.dtype = DType::Bool}), mask);
@@ -367,11 +367,11 @@ static std::pair<Tensor, Tensor> selectTop(const char *op, const Tensor &a, int6
   });
   return {asInt ? results[0].to(DType::Bool) : results[0], results[1]};
 }
-std::pair<Tensor, Tensor> topk(const Tensor &a, int64_t k, int64_t dim, bool largest, bool sorted) { return selectTop("topk", a, k, dim, largest, sorted); }
-std::pair<Tensor, Tensor> sort(const Tensor &a, int64_t dim, bool descending) {
+std::pair<Tensor, Tensor> topk(const TensorArg &a, int64_t k, int64_t dim, bool largest, bool sorted) { return selectTop("topk", a, k, dim, largest, sorted); }
+std::pair<Tensor, Tensor> sort(const TensorArg &a, int64_t dim, bool descending) {
   return selectTop("sort", a, a.dim() ? a.size(dim) : 1, dim, descending, true);
 }
-Tensor argsort(const Tensor &a, int64_t dim, bool descending) { return sort(a, dim, descending).second; }
+Tensor argsort(const TensorArg &a, int64_t dim, bool descending) { return sort(a, dim, descending).second; }
 
 //===-- moving ----------------------------------------------------------------------------------------------------===//
 namespace {
@@ -390,9 +390,9 @@ Tensor triangle(const char *op, const Tensor &a, int64_t diagonal, bool lower) {
   });
 }
 } // namespace
-Tensor tril(const Tensor &a, int64_t diagonal) { return triangle("tril", a, diagonal, true); }
-Tensor triu(const Tensor &a, int64_t diagonal) { return triangle("triu", a, diagonal, false); }
-Tensor flip(const Tensor &a, IntList dims) {
+Tensor tril(const TensorArg &a, int64_t diagonal) { return triangle("tril", a, diagonal, true); }
+Tensor triu(const TensorArg &a, int64_t diagonal) { return triangle("triu", a, diagonal, false); }
+Tensor flip(const TensorArg &a, IntList dims) {
   std::vector<int64_t> axes = wrapAxes("flip", dims, a.dim());
   if (dims.empty())
     return a.clone();
@@ -409,14 +409,14 @@ Tensor flip(const Tensor &a, IntList dims) {
                   OpValueType{g.dtype(0), g.dims(0)}));
   });
 }
-Tensor roll(const Tensor &a, int64_t shift, int64_t dim) {
+Tensor roll(const TensorArg &a, int64_t shift, int64_t dim) {
   int64_t d = wrapAxis("roll", dim, a.dim()), n = a.dim() ? a.size(d) : 0;
   if (n == 0)
     return a.clone();
   int64_t by = ((shift % n) + n) % n;
   return by == 0 ? a.clone() : cat({a.narrow(d, n - by, by), a.narrow(d, 0, n - by)}, d);
 }
-Tensor repeat(const Tensor &a, IntList repeats) {
+Tensor repeat(const TensorArg &a, IntList repeats) {
   if (static_cast<int64_t>(repeats.size()) < a.dim())
     failWith(codes::InvalidArgument, "repeat: ", repeats.size(), " repeats for ", nameOf(a));
   size_t added = repeats.size() - static_cast<size_t>(a.dim());
@@ -431,7 +431,7 @@ Tensor repeat(const Tensor &a, IntList repeats) {
   }
   return a.reshape(split).expand(wide).reshape(final);
 }
-Tensor repeatInterleave(const Tensor &a, int64_t repeats, int64_t dim) {
+Tensor repeatInterleave(const TensorArg &a, int64_t repeats, int64_t dim) {
   int64_t d = wrapAxis("repeatInterleave", dim, a.dim());
   std::vector<int64_t> wide(a.sizes().begin(), a.sizes().end()), final = wide;
   wide.insert(wide.begin() + d + 1, repeats);
@@ -450,16 +450,16 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor> &axes) {
   }
   return grids;
 }
-Tensor broadcastTo(const Tensor &a, IntList sizes) { return std::ranges::equal(a.sizes(), sizes) ? a : a.expand(sizes); }
+Tensor broadcastTo(const TensorArg &a, IntList sizes) { return std::ranges::equal(a.sizes(), sizes) ? Tensor(a) : a.expand(sizes); }
 
 //===-- whole tensors ---------------------------------------------------------------------------------------------===//
-bool equal(const Tensor &a, const Tensor &b) {
+bool equal(const TensorArg &a, const Tensor &b) {
   if (a.dtype() != b.dtype() || !std::ranges::equal(a.sizes(), b.sizes()))
     return false;
   NoGrad guard;
   return eq(a, b).all().item<bool>();
 }
-bool allclose(const Tensor &a, const Tensor &b, double rtol, double atol, bool equalNan) {
+bool allclose(const TensorArg &a, const Tensor &b, double rtol, double atol, bool equalNan) {
   NoGrad guard;
   std::vector<double> x = a.toVector<double>(), y = broadcastTo(b.detach(), a.sizes()).toVector<double>();
   for (size_t i = 0; i < x.size(); ++i) {
@@ -472,11 +472,11 @@ bool allclose(const Tensor &a, const Tensor &b, double rtol, double atol, bool e
 }
 
 //===-- methods ---------------------------------------------------------------------------------------------------===//
-Tensor Tensor::gather(int64_t dim, const Tensor &index) const { return graphc::gather(*this, dim, index); }
-Tensor Tensor::scatter(int64_t dim, const Tensor &index, const Tensor &source) const { return graphc::scatter(*this, dim, index, source); }
-Tensor Tensor::scatterAdd(int64_t dim, const Tensor &index, const Tensor &source) const { return graphc::scatterAdd(*this, dim, index, source); }
-Tensor Tensor::indexSelect(int64_t dim, const Tensor &index) const { return graphc::indexSelect(*this, dim, index); }
-Tensor Tensor::maskedSelect(const Tensor &mask) const { return graphc::maskedSelect(*this, mask); }
+Tensor Tensor::gather(int64_t dim, const TensorArg &index) const { return graphc::gather(*this, dim, index); }
+Tensor Tensor::scatter(int64_t dim, const TensorArg &index, const Tensor &source) const { return graphc::scatter(*this, dim, index, source); }
+Tensor Tensor::scatterAdd(int64_t dim, const TensorArg &index, const Tensor &source) const { return graphc::scatterAdd(*this, dim, index, source); }
+Tensor Tensor::indexSelect(int64_t dim, const TensorArg &index) const { return graphc::indexSelect(*this, dim, index); }
+Tensor Tensor::maskedSelect(const TensorArg &mask) const { return graphc::maskedSelect(*this, mask); }
 Tensor Tensor::nonzero() const { return graphc::nonzero(*this); }
 std::pair<Tensor, Tensor> Tensor::sort(int64_t dim, bool descending) const { return graphc::sort(*this, dim, descending); }
 std::pair<Tensor, Tensor> Tensor::topk(int64_t k, int64_t dim, bool largest, bool sorted) const { return graphc::topk(*this, k, dim, largest, sorted); }

@@ -84,7 +84,7 @@ Tensor labelled(const char *op, const char *graphOp, const Tensor &input, const 
 
 } // namespace
 
-Tensor crossEntropy(const Tensor &input, const Tensor &target, const Tensor &weight, const CrossEntropyOptions &options) {
+Tensor crossEntropy(const TensorArg &input, const Tensor &target, const Tensor &weight, const CrossEntropyOptions &options) {
   const char *op = "crossEntropy";
   checkDevices(op, {&input, &target});
   bool probabilities = isFloat(target.dtype()) && std::ranges::equal(input.sizes(), target.sizes());
@@ -104,20 +104,20 @@ Tensor crossEntropy(const Tensor &input, const Tensor &target, const Tensor &wei
   Tensor total = -terms.sum();
   return options.reduction == Reduction::Sum ? total : total / static_cast<double>(std::max<int64_t>(1, input.numel() / input.size(classes)));
 }
-Tensor nllLoss(const Tensor &input, const Tensor &target, const Tensor &weight, const NllLossOptions &options) {
+Tensor nllLoss(const TensorArg &input, const Tensor &target, const Tensor &weight, const NllLossOptions &options) {
   return labelled("nllLoss", "nll_loss", input, target, weight, options.reduction, options.ignoreIndex, 0);
 }
 
-Tensor mseLoss(const Tensor &input, const Tensor &target, Reduction reduction) {
+Tensor mseLoss(const TensorArg &input, const Tensor &target, Reduction reduction) {
   return pairwise("mseLoss", input, target, reduction, 0, [](GraphBuilder &g, Value x, Value t, DType) {
     Value d = g.sub(x, t);
     return g.mul(d, d);
   });
 }
-Tensor l1Loss(const Tensor &input, const Tensor &target, Reduction reduction) {
+Tensor l1Loss(const TensorArg &input, const Tensor &target, Reduction reduction) {
   return pairwise("l1Loss", input, target, reduction, 0, [](GraphBuilder &g, Value x, Value t, DType) { return g.op("abs", {g.sub(x, t)}); });
 }
-Tensor smoothL1Loss(const Tensor &input, const Tensor &target, Reduction reduction, double beta) {
+Tensor smoothL1Loss(const TensorArg &input, const Tensor &target, Reduction reduction, double beta) {
   if (beta < 0)
     failWith(codes::InvalidArgument, "smoothL1Loss: beta ", beta, " is negative");
   if (beta == 0)
@@ -128,7 +128,7 @@ Tensor smoothL1Loss(const Tensor &input, const Tensor &target, Reduction reducti
     return g.op("select", {g.op("less", {size, g.constant(beta, dtype)}), near, far});
   });
 }
-Tensor huberLoss(const Tensor &input, const Tensor &target, Reduction reduction, double delta) {
+Tensor huberLoss(const TensorArg &input, const Tensor &target, Reduction reduction, double delta) {
   if (delta <= 0)
     failWith(codes::InvalidArgument, "huberLoss: delta ", delta, " is not positive");
   return pairwise("huberLoss", input, target, reduction, delta, [&](GraphBuilder &g, Value x, Value t, DType dtype) {
@@ -138,7 +138,7 @@ Tensor huberLoss(const Tensor &input, const Tensor &target, Reduction reduction,
   });
 }
 
-Tensor binaryCrossEntropy(const Tensor &input, const Tensor &target, const Tensor &weight, Reduction reduction) {
+Tensor binaryCrossEntropy(const TensorArg &input, const Tensor &target, const Tensor &weight, Reduction reduction) {
   // Logarithms are held above -100, as PyTorch holds them.
   Tensor loss = pairwise("binaryCrossEntropy", input, target, Reduction::None, 0, [](GraphBuilder &g, Value x, Value t, DType dtype) {
     Value one = g.constant(1, dtype), floor = g.constant(-100, dtype);
@@ -147,7 +147,7 @@ Tensor binaryCrossEntropy(const Tensor &input, const Tensor &target, const Tenso
   });
   return reduced(weight.defined() ? loss * weight : loss, reduction);
 }
-Tensor binaryCrossEntropyWithLogits(const Tensor &input, const Tensor &target, const Tensor &weight, const Tensor &posWeight, Reduction reduction) {
+Tensor binaryCrossEntropyWithLogits(const TensorArg &input, const Tensor &target, const Tensor &weight, const Tensor &posWeight, Reduction reduction) {
   const char *op = "binaryCrossEntropyWithLogits";
   DType dtype = lossType(op, input, target);
   sameSizes(op, input, target);
@@ -165,7 +165,7 @@ Tensor binaryCrossEntropyWithLogits(const Tensor &input, const Tensor &target, c
   });
   return reduced(weight.defined() ? loss * weight : loss, reduction);
 }
-Tensor klDiv(const Tensor &input, const Tensor &target, KlReduction reduction, bool logTarget) {
+Tensor klDiv(const TensorArg &input, const Tensor &target, KlReduction reduction, bool logTarget) {
   Tensor loss = pairwise(logTarget ? "klDivLog" : "klDiv", input, target, Reduction::None, 0, [&](GraphBuilder &g, Value x, Value t, DType dtype) {
     if (logTarget)
       return g.mul(g.op("exp", {t}), g.sub(t, x));

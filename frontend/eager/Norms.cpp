@@ -41,7 +41,7 @@ void perChannel(const char *op, const Tensor &x, const Tensor &p, const char *wh
 
 } // namespace
 
-Tensor layerNorm(const Tensor &x, IntList shape, const Tensor &weight, const Tensor &bias, double epsilon) {
+Tensor layerNorm(const TensorArg &x, IntList shape, const Tensor &weight, const Tensor &bias, double epsilon) {
   needFloat("layerNorm", x);
   int64_t axis = normalizedAxis("layerNorm", x, shape, weight, bias);
   Call call("layerNorm");
@@ -55,7 +55,7 @@ Tensor layerNorm(const Tensor &x, IntList shape, const Tensor &weight, const Ten
     g.result(g.op("layer_norm", operands, text("axis = ", axis, " : i64, epsilon = ", number(epsilon), " : f64")));
   });
 }
-Tensor rmsNorm(const Tensor &x, IntList shape, const Tensor &weight, std::optional<double> epsilon) {
+Tensor rmsNorm(const TensorArg &x, IntList shape, const Tensor &weight, std::optional<double> epsilon) {
   needFloat("rmsNorm", x);
   int64_t axis = normalizedAxis("rmsNorm", x, shape, weight, {});
   // PyTorch's default is the dtype's own step at 1.
@@ -69,7 +69,7 @@ Tensor rmsNorm(const Tensor &x, IntList shape, const Tensor &weight, std::option
     g.result(g.op("rms_norm", {g.input(0), g.input(1)}, text("axis = ", axis, " : i64, epsilon = ", number(eps), " : f64")));
   });
 }
-Tensor groupNorm(const Tensor &x, int64_t groups, const Tensor &weight, const Tensor &bias, double epsilon) {
+Tensor groupNorm(const TensorArg &x, int64_t groups, const Tensor &weight, const Tensor &bias, double epsilon) {
   needFloat("groupNorm", x);
   if (x.dim() < 2 || groups < 1 || x.size(1) % groups)
     failWith(Code::ShapeMismatch, "groupNorm: the channels of ", nameOf(x), " cannot be split into ", groups, " groups");
@@ -82,7 +82,7 @@ Tensor groupNorm(const Tensor &x, int64_t groups, const Tensor &weight, const Te
     g.result(g.op("group_norm", {g.input(0), g.input(1), g.input(2)}, text("groups = ", groups, " : i64, epsilon = ", number(epsilon), " : f64")));
   });
 }
-Tensor instanceNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, double epsilon) {
+Tensor instanceNorm(const TensorArg &x, const Tensor &weight, const Tensor &bias, double epsilon) {
   needFloat("instanceNorm", x);
   if (x.dim() < 3)
     failWith(Code::ShapeMismatch, "instanceNorm: ", nameOf(x), " has no spatial dims");
@@ -96,7 +96,7 @@ Tensor instanceNorm(const Tensor &x, const Tensor &weight, const Tensor &bias, d
   });
 }
 
-Tensor batchNorm(const Tensor &x, const Tensor &runningMean, const Tensor &runningVar, const Tensor &weight, const Tensor &bias, bool training,
+Tensor batchNorm(const TensorArg &x, const Tensor &runningMean, const Tensor &runningVar, const Tensor &weight, const Tensor &bias, bool training,
                  double momentum, double epsilon) {
   needFloat("batchNorm", x);
   if (x.dim() < 2)
@@ -136,11 +136,11 @@ Tensor batchNorm(const Tensor &x, const Tensor &runningMean, const Tensor &runni
   return results[0];
 }
 
-Tensor normalize(const Tensor &x, double p, int64_t dim, double epsilon) {
+Tensor normalize(const TensorArg &x, double p, int64_t dim, double epsilon) {
   return x / clamp(norm(x, p, {wrapAxis("normalize", dim, x.dim())}, true), epsilon);
 }
 
-Tensor dropout(const Tensor &x, double p, bool training) {
+Tensor dropout(const TensorArg &x, double p, bool training) {
   if (!(p >= 0 && p <= 1))
     failWith(codes::InvalidArgument, "dropout: the probability ", p, " is not in [0, 1]");
   needFloat("dropout", x);
@@ -158,7 +158,7 @@ Tensor dropout(const Tensor &x, double p, bool training) {
   }).reshape(x.sizes());
 }
 
-Tensor scaledDotProductAttention(const Tensor &query, const Tensor &key, const Tensor &value, const Tensor &mask, const AttentionOptions &options) {
+Tensor scaledDotProductAttention(const TensorArg &query, const Tensor &key, const Tensor &value, const Tensor &mask, const AttentionOptions &options) {
   const char *op = "scaledDotProductAttention";
   checkDevices(op, {&query, &key, &value});
   needFloat(op, query);
@@ -191,7 +191,7 @@ Tensor scaledDotProductAttention(const Tensor &query, const Tensor &key, const T
   });
 }
 
-Tensor embedding(const Tensor &indices, const Tensor &weight, std::optional<int64_t> paddingIndex) {
+Tensor embedding(const TensorArg &indices, const Tensor &weight, std::optional<int64_t> paddingIndex) {
   checkDevices("embedding", {&indices, &weight});
   if (isFloat(indices.dtype()) || indices.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "embedding: the indices ", nameOf(indices), " are no integers");
@@ -208,7 +208,7 @@ Tensor embedding(const Tensor &indices, const Tensor &weight, std::optional<int6
   return call.run([&](GraphBuilder &g) { g.result(g.op("embedding", {g.input(0), g.input(1)}, text("padding = ", padding, " : i64"))); });
 }
 
-Tensor oneHot(const Tensor &indices, int64_t classes) {
+Tensor oneHot(const TensorArg &indices, int64_t classes) {
   if (isFloat(indices.dtype()) || indices.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "oneHot: the indices ", nameOf(indices), " are no integers");
   if (classes <= 0)

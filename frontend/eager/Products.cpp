@@ -49,7 +49,7 @@ Tensor product(const char *op, const Tensor &a, const Tensor &b) {
 
 } // namespace
 
-Tensor matmul(const Tensor &a, const Tensor &b) {
+Tensor matmul(const TensorArg &a, const Tensor &b) {
   productType("matmul", a, b);
   if (a.dim() == 0 || b.dim() == 0)
     failWith(Code::ShapeMismatch, "matmul: ", nameOf(a), " and ", nameOf(b), ": both need at least one dim; mul() multiplies by a number");
@@ -78,24 +78,24 @@ static void needRank(const char *op, const Tensor &a, int64_t rank) {
   if (!a.defined() || a.dim() != rank)
     failWith(Code::ShapeMismatch, op, ": ", a.defined() ? nameOf(a) : "an undefined tensor", " does not have rank ", rank);
 }
-Tensor mm(const Tensor &a, const Tensor &b) {
+Tensor mm(const TensorArg &a, const Tensor &b) {
   needRank("mm", a, 2);
   needRank("mm", b, 2);
   return product("mm", a, b);
 }
-Tensor bmm(const Tensor &a, const Tensor &b) {
+Tensor bmm(const TensorArg &a, const Tensor &b) {
   needRank("bmm", a, 3);
   needRank("bmm", b, 3);
   if (a.size(0) != b.size(0))
     failWith(Code::ShapeMismatch, "bmm: ", nameOf(a), " and ", nameOf(b), " have batches of ", a.size(0), " and ", b.size(0));
   return product("bmm", a, b);
 }
-Tensor mv(const Tensor &a, const Tensor &b) {
+Tensor mv(const TensorArg &a, const Tensor &b) {
   needRank("mv", a, 2);
   needRank("mv", b, 1);
   return matmul(a, b);
 }
-Tensor dot(const Tensor &a, const Tensor &b) {
+Tensor dot(const TensorArg &a, const Tensor &b) {
   needRank("dot", a, 1);
   needRank("dot", b, 1);
   DType dtype = productType("dot", a, b);
@@ -107,19 +107,19 @@ Tensor dot(const Tensor &a, const Tensor &b) {
     g.result(g.op("reduce", {g.mul(g.input(0), g.input(1))}, "kind = \"sum\", axes = array<i64: 0>"));
   });
 }
-Tensor outer(const Tensor &a, const Tensor &b) {
+Tensor outer(const TensorArg &a, const Tensor &b) {
   needRank("outer", a, 1);
   needRank("outer", b, 1);
   return mul(a.unsqueeze(1), b.unsqueeze(0));
 }
-Tensor addmm(const Tensor &bias, const Tensor &a, const Tensor &b, Scalar beta, Scalar alpha) {
+Tensor addmm(const TensorArg &bias, const Tensor &a, const Tensor &b, Scalar beta, Scalar alpha) {
   Tensor result = mm(a, b);
   if (alpha.toDouble() != 1)
     result = mul(result, alpha);
   return add(result, bias, beta);
 }
 
-Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias) {
+Tensor linear(const TensorArg &x, const Tensor &weight, const Tensor &bias) {
   DType dtype = productType("linear", x, weight);
   needRank("linear", weight, 2);
   if (x.dim() == 0 || x.size(-1) != weight.size(1))
@@ -128,7 +128,7 @@ Tensor linear(const Tensor &x, const Tensor &weight, const Tensor &bias) {
     failWith(Code::ShapeMismatch, "linear: the bias ", nameOf(bias), " does not fit the weight ", nameOf(weight), ": it must have ", weight.size(0), " elements");
   std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);
   sizes.push_back(weight.size(0));
-  Tensor rows = x.dim() == 2 ? x : x.reshape({-1, x.size(-1)});
+  Tensor rows = x.dim() == 2 ? Tensor(x) : x.reshape({-1, x.size(-1)});
   bool flip;
   rows = matrixOperand(rows, flip);
   Call call("linear");
@@ -260,8 +260,8 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands) 
   return ordered(reduceTo(sum, result), result);
 }
 
-Tensor Tensor::matmul(const Tensor &other) const { return graphc::matmul(*this, other); }
-Tensor Tensor::mm(const Tensor &other) const { return graphc::mm(*this, other); }
-Tensor Tensor::bmm(const Tensor &other) const { return graphc::bmm(*this, other); }
+Tensor Tensor::matmul(const TensorArg &other) const { return graphc::matmul(*this, other); }
+Tensor Tensor::mm(const TensorArg &other) const { return graphc::mm(*this, other); }
+Tensor Tensor::bmm(const TensorArg &other) const { return graphc::bmm(*this, other); }
 
 } // namespace graphc

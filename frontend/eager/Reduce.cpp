@@ -111,34 +111,34 @@ Tensor argExtreme(const char *name, const char *kind, const Tensor &a, std::opti
 
 } // namespace
 
-Tensor sum(const Tensor &a, IntList dims, bool keepdim) {
+Tensor sum(const TensorArg &a, IntList dims, bool keepdim) {
   if (!a.defined())
     failWith(codes::InvalidArgument, "sum: an undefined tensor was used; give it a value first");
   return reduce("sum", "sum", a, dims, keepdim, sumType(a.dtype()));
 }
-Tensor mean(const Tensor &a, IntList dims, bool keepdim) {
+Tensor mean(const TensorArg &a, IntList dims, bool keepdim) {
   needFloat("mean", a);
   Axes axes("mean", a, dims, keepdim);
   Call call("mean");
   call.attributes(axes.axes).attribute(axes.keep).input(axes.tensor).input(static_cast<double>(axes.count), a.dtype());
   return axes.shaped(call.run([&](GraphBuilder &g) { g.result(g.div(axes.reduce(g, g.input(0), "sum", axes.keep), g.input(1))); }), keepdim);
 }
-Tensor prod(const Tensor &a) { return reduce("prod", "prod", a, {}, false, sumType(a.dtype())); }
-Tensor prod(const Tensor &a, int64_t dim, bool keepdim) { return reduce("prod", "prod", a, {dim}, keepdim, sumType(a.dtype())); }
-Tensor amax(const Tensor &a, IntList dims, bool keepdim) {
+Tensor prod(const TensorArg &a) { return reduce("prod", "prod", a, {}, false, sumType(a.dtype())); }
+Tensor prod(const TensorArg &a, int64_t dim, bool keepdim) { return reduce("prod", "prod", a, {dim}, keepdim, sumType(a.dtype())); }
+Tensor amax(const TensorArg &a, IntList dims, bool keepdim) {
   needElements("amax", Axes("amax", a, dims, keepdim), a);
   return reduce("amax", "max", a, dims, keepdim, a.dtype());
 }
-Tensor amin(const Tensor &a, IntList dims, bool keepdim) {
+Tensor amin(const TensorArg &a, IntList dims, bool keepdim) {
   needElements("amin", Axes("amin", a, dims, keepdim), a);
   return reduce("amin", "min", a, dims, keepdim, a.dtype());
 }
-std::pair<Tensor, Tensor> max(const Tensor &a, int64_t dim, bool keepdim) { return extreme("max", "max", a, dim, keepdim); }
-std::pair<Tensor, Tensor> min(const Tensor &a, int64_t dim, bool keepdim) { return extreme("min", "min", a, dim, keepdim); }
-Tensor argmax(const Tensor &a, std::optional<int64_t> dim, bool keepdim) { return argExtreme("argmax", "max", a, dim, keepdim); }
-Tensor argmin(const Tensor &a, std::optional<int64_t> dim, bool keepdim) { return argExtreme("argmin", "min", a, dim, keepdim); }
+std::pair<Tensor, Tensor> max(const TensorArg &a, int64_t dim, bool keepdim) { return extreme("max", "max", a, dim, keepdim); }
+std::pair<Tensor, Tensor> min(const TensorArg &a, int64_t dim, bool keepdim) { return extreme("min", "min", a, dim, keepdim); }
+Tensor argmax(const TensorArg &a, std::optional<int64_t> dim, bool keepdim) { return argExtreme("argmax", "max", a, dim, keepdim); }
+Tensor argmin(const TensorArg &a, std::optional<int64_t> dim, bool keepdim) { return argExtreme("argmin", "min", a, dim, keepdim); }
 
-Tensor var(const Tensor &a, IntList dims, int64_t correction, bool keepdim) {
+Tensor var(const TensorArg &a, IntList dims, int64_t correction, bool keepdim) {
   needFloat("var", a);
   Axes axes("var", a, dims, keepdim);
   Call call("var");
@@ -164,14 +164,14 @@ Tensor overAxes(const char *op, const Tensor &a, IntList dims, bool keepdim, con
   }), keepdim);
 }
 } // namespace
-Tensor stdDev(const Tensor &a, IntList dims, int64_t correction, bool keepdim) {
+Tensor stdDev(const TensorArg &a, IntList dims, int64_t correction, bool keepdim) {
   return overAxes("std", a, dims, keepdim, text("correction = ", number(static_cast<double>(correction)), " : f64"));
 }
-Tensor norm(const Tensor &a, double p, IntList dims, bool keepdim) { return overAxes("norm", a, dims, keepdim, text("p = ", number(p), " : f64")); }
-Tensor logsumexp(const Tensor &a, IntList dims, bool keepdim) { return overAxes("logsumexp", a, dims, keepdim, ""); }
-Tensor all(const Tensor &a, IntList dims, bool keepdim) { return reduce("all", "all", a, dims, keepdim, DType::Bool); }
-Tensor any(const Tensor &a, IntList dims, bool keepdim) { return reduce("any", "any", a, dims, keepdim, DType::Bool); }
-Tensor median(const Tensor &a) {
+Tensor norm(const TensorArg &a, double p, IntList dims, bool keepdim) { return overAxes("norm", a, dims, keepdim, text("p = ", number(p), " : f64")); }
+Tensor logsumexp(const TensorArg &a, IntList dims, bool keepdim) { return overAxes("logsumexp", a, dims, keepdim, ""); }
+Tensor all(const TensorArg &a, IntList dims, bool keepdim) { return reduce("all", "all", a, dims, keepdim, DType::Bool); }
+Tensor any(const TensorArg &a, IntList dims, bool keepdim) { return reduce("any", "any", a, dims, keepdim, DType::Bool); }
+Tensor median(const TensorArg &a) {
   if (a.numel() == 0)
     failWith(codes::InvalidArgument, "median: ", nameOf(a), " has no elements, and the median of nothing is not defined");
   Tensor middle;
@@ -198,8 +198,8 @@ Tensor cumulative(const char *name, const char *kind, const Tensor &a, int64_t d
   });
 }
 } // namespace
-Tensor cumsum(const Tensor &a, int64_t dim) { return cumulative("cumsum", "sum", a, dim); }
-Tensor cumprod(const Tensor &a, int64_t dim) { return cumulative("cumprod", "prod", a, dim); }
+Tensor cumsum(const TensorArg &a, int64_t dim) { return cumulative("cumsum", "sum", a, dim); }
+Tensor cumprod(const TensorArg &a, int64_t dim) { return cumulative("cumprod", "prod", a, dim); }
 
 namespace {
 Tensor softmaxLike(const char *op, const Tensor &a, int64_t dim, std::optional<DType> dtype) {
@@ -214,8 +214,8 @@ Tensor softmaxLike(const char *op, const Tensor &a, int64_t dim, std::optional<D
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0)}, text("axis = ", d, " : i64"))); });
 }
 } // namespace
-Tensor softmax(const Tensor &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("softmax", a, dim, dtype); }
-Tensor logSoftmax(const Tensor &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("log_softmax", a, dim, dtype); }
+Tensor softmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("softmax", a, dim, dtype); }
+Tensor logSoftmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("log_softmax", a, dim, dtype); }
 
 //===-- methods ---------------------------------------------------------------------------------------------------===//
 Tensor Tensor::sum() const { return graphc::sum(*this); }

@@ -161,26 +161,26 @@ Tensor pool(const char *op, const char *graphOp, int64_t spatial, const Tensor &
 
 } // namespace
 
-Tensor conv1d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv1d", 1, x, w, b, o); }
-Tensor conv2d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv2d", 2, x, w, b, o); }
-Tensor conv3d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv3d", 3, x, w, b, o); }
-Tensor convTranspose1d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+Tensor conv1d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv1d", 1, x, w, b, o); }
+Tensor conv2d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv2d", 2, x, w, b, o); }
+Tensor conv3d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv3d", 3, x, w, b, o); }
+Tensor convTranspose1d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
   return convolveTransposed("convTranspose1d", 1, x, w, b, o);
 }
-Tensor convTranspose2d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+Tensor convTranspose2d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
   return convolveTransposed("convTranspose2d", 2, x, w, b, o);
 }
-Tensor convTranspose3d(const Tensor &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+Tensor convTranspose3d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
   return convolveTransposed("convTranspose3d", 3, x, w, b, o);
 }
-Tensor maxPool1d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("maxPool1d", "max_pool", 1, x, k, o, false); }
-Tensor maxPool2d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("maxPool2d", "max_pool", 2, x, k, o, false); }
-Tensor maxPool3d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("maxPool3d", "max_pool", 3, x, k, o, false); }
-Tensor avgPool1d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("avgPool1d", "avg_pool", 1, x, k, o, true); }
-Tensor avgPool2d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("avgPool2d", "avg_pool", 2, x, k, o, true); }
-Tensor avgPool3d(const Tensor &x, Extents k, const PoolOptions &o) { return pool("avgPool3d", "avg_pool", 3, x, k, o, true); }
+Tensor maxPool1d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("maxPool1d", "max_pool", 1, x, k, o, false); }
+Tensor maxPool2d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("maxPool2d", "max_pool", 2, x, k, o, false); }
+Tensor maxPool3d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("maxPool3d", "max_pool", 3, x, k, o, false); }
+Tensor avgPool1d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("avgPool1d", "avg_pool", 1, x, k, o, true); }
+Tensor avgPool2d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("avgPool2d", "avg_pool", 2, x, k, o, true); }
+Tensor avgPool3d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("avgPool3d", "avg_pool", 3, x, k, o, true); }
 
-Tensor adaptiveAvgPool2d(const Tensor &x, Extents outputSize) {
+Tensor adaptiveAvgPool2d(const TensorArg &x, Extents outputSize) {
   const char *op = "adaptiveAvgPool2d";
   checkImage(op, x, 2);
   if (x.dim() == 3)
@@ -202,7 +202,7 @@ Tensor adaptiveAvgPool2d(const Tensor &x, Extents outputSize) {
   return matmul(matmul(averaging(h, out[0]), x), averaging(w, out[1]).t());
 }
 
-Tensor pad(const Tensor &x, IntList padding, PadMode mode, double value) {
+Tensor pad(const TensorArg &x, IntList padding, PadMode mode, double value) {
   if (padding.size() % 2 || static_cast<int64_t>(padding.size() / 2) > x.dim())
     failWith(codes::InvalidArgument, "pad: [", joined(padding), "] is not a pair for each of at most ", x.dim(), " last dims");
   size_t rank = static_cast<size_t>(x.dim());
@@ -233,7 +233,7 @@ Tensor pad(const Tensor &x, IntList padding, PadMode mode, double value) {
   });
 }
 
-Tensor interpolate(const Tensor &x, IntList size, InterpolateMode mode, bool alignCorners) {
+Tensor interpolate(const TensorArg &x, IntList size, InterpolateMode mode, bool alignCorners) {
   int64_t spatial = static_cast<int64_t>(size.size());
   if (x.dim() != spatial + 2)
     failWith(Code::ShapeMismatch, "interpolate: ", size.size(), " sizes for ", nameOf(x), ", which has ", x.dim() - 2, " spatial dims");

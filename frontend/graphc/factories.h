@@ -48,9 +48,9 @@ Tensor randint(int64_t low, int64_t high, IntList sizes, const TensorOptions &op
 Tensor randperm(int64_t n, const TensorOptions &options = {});
 Tensor randLike(const Tensor &like);
 Tensor randnLike(const Tensor &like);
-Tensor bernoulli(const Tensor &probabilities);
+Tensor bernoulli(const TensorArg &probabilities);
 /// Indices drawn with these weights from each row.
-Tensor multinomial(const Tensor &weights, int64_t samples, bool replacement = false);
+Tensor multinomial(const TensorArg &weights, int64_t samples, bool replacement = false);
 
 // ---- implementation of the templates ----
 namespace detail {

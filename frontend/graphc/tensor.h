@@ -8,6 +8,7 @@
 // Everything throws graphc::Error.
 #pragma once
 
+#include "frontend/graphc/call_site.h"
 #include "frontend/graphc/device.h"
 #include "frontend/graphc/error.h"
 #include "frontend/graphc/scalar.h"
@@ -32,14 +33,16 @@ struct TensorImpl; // runtime/tensor
 
 class Node; // runtime/autograd
 class Tensor;
+class TensorArg;
 
 /// Sizes or axes given in braces: `x.reshape({2, -1})`.
 class IntList {
 public:
   IntList() = default;
-  IntList(std::initializer_list<int64_t> values) : values_(values.begin(), values.size()) {}
-  IntList(const std::vector<int64_t> &values) : values_(values) {}
-  IntList(std::span<const int64_t> values) : values_(values) {}
+  IntList(std::initializer_list<int64_t> values, std::source_location where = GRAPHC_HERE)
+      : values_(values.begin(), values.size()), site_(where) {}
+  IntList(const std::vector<int64_t> &values, std::source_location where = GRAPHC_HERE) : values_(values), site_(where) {}
+  IntList(std::span<const int64_t> values, std::source_location where = GRAPHC_HERE) : values_(values), site_(where) {}
   int64_t operator[](size_t i) const { return values_[i]; }
   size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
@@ -50,6 +53,7 @@ public:
 
 private:
   std::span<const int64_t> values_;
+  CallSite site_;
 };
 
 /// One number for all spatial dims, or one per dim: `.stride = 2`, `.stride = {2, 1}`.
@@ -235,13 +239,13 @@ public:
   Tensor &indexPut_(std::initializer_list<Index> indices, Scalar value);
 
   // ---- in place: the dtype stays, the version rises ----
-  Tensor &add_(const Tensor &other, Scalar alpha = 1);
+  Tensor &add_(const TensorArg &other, Scalar alpha = 1);
   Tensor &add_(Scalar other);
-  Tensor &sub_(const Tensor &other, Scalar alpha = 1);
+  Tensor &sub_(const TensorArg &other, Scalar alpha = 1);
   Tensor &sub_(Scalar other);
-  Tensor &mul_(const Tensor &other);
+  Tensor &mul_(const TensorArg &other);
   Tensor &mul_(Scalar other);
-  Tensor &div_(const Tensor &other);
+  Tensor &div_(const TensorArg &other);
   Tensor &div_(Scalar other);
   Tensor &pow_(Scalar exponent);
   Tensor &neg_();
@@ -251,20 +255,20 @@ public:
   Tensor &sigmoid_();
   Tensor &tanh_();
   Tensor &clamp_(std::optional<Scalar> low, std::optional<Scalar> high);
-  Tensor &addcmul_(const Tensor &a, const Tensor &b, Scalar value = 1);
-  Tensor &addcdiv_(const Tensor &a, const Tensor &b, Scalar value = 1);
-  Tensor &lerp_(const Tensor &end, Scalar weight);
-  Tensor &maskedFill_(const Tensor &mask, Scalar value);
-  Tensor &copy_(const Tensor &source);
+  Tensor &addcmul_(const TensorArg &a, const Tensor &b, Scalar value = 1);
+  Tensor &addcdiv_(const TensorArg &a, const Tensor &b, Scalar value = 1);
+  Tensor &lerp_(const TensorArg &end, Scalar weight);
+  Tensor &maskedFill_(const TensorArg &mask, Scalar value);
+  Tensor &copy_(const TensorArg &source);
   Tensor &fill_(Scalar value);
   Tensor &zero_() { return fill_(0); }
   Tensor &uniform_(double low = 0, double high = 1);
   Tensor &normal_(double mean = 0, double std = 1);
   Tensor &bernoulli_(double probability);
-  Tensor &operator+=(const Tensor &other) { return add_(other); }
-  Tensor &operator-=(const Tensor &other) { return sub_(other); }
-  Tensor &operator*=(const Tensor &other) { return mul_(other); }
-  Tensor &operator/=(const Tensor &other) { return div_(other); }
+  Tensor &operator+=(const TensorArg &other);
+  Tensor &operator-=(const TensorArg &other);
+  Tensor &operator*=(const TensorArg &other);
+  Tensor &operator/=(const TensorArg &other);
   Tensor &operator+=(Scalar other) { return add_(other); }
   Tensor &operator-=(Scalar other) { return sub_(other); }
   Tensor &operator*=(Scalar other) { return mul_(other); }
@@ -298,16 +302,16 @@ public:
   std::string name() const;
 
   // ---- ops as methods (ops.h has all of them) ----
-  Tensor add(const Tensor &other, Scalar alpha = 1) const;
-  Tensor sub(const Tensor &other, Scalar alpha = 1) const;
-  Tensor mul(const Tensor &other) const;
-  Tensor div(const Tensor &other) const;
+  Tensor add(const TensorArg &other, Scalar alpha = 1) const;
+  Tensor sub(const TensorArg &other, Scalar alpha = 1) const;
+  Tensor mul(const TensorArg &other) const;
+  Tensor div(const TensorArg &other) const;
   Tensor add(Scalar other) const;
   Tensor sub(Scalar other) const;
   Tensor mul(Scalar other) const;
   Tensor div(Scalar other) const;
   Tensor pow(Scalar exponent) const;
-  Tensor pow(const Tensor &exponent) const;
+  Tensor pow(const TensorArg &exponent) const;
   Tensor neg() const;
   Tensor abs() const;
   Tensor sign() const;
@@ -327,11 +331,11 @@ public:
   Tensor round() const;
   Tensor reciprocal() const;
   Tensor clamp(std::optional<Scalar> low, std::optional<Scalar> high = {}) const;
-  Tensor maximum(const Tensor &other) const;
-  Tensor minimum(const Tensor &other) const;
-  Tensor matmul(const Tensor &other) const;
-  Tensor mm(const Tensor &other) const;
-  Tensor bmm(const Tensor &other) const;
+  Tensor maximum(const TensorArg &other) const;
+  Tensor minimum(const TensorArg &other) const;
+  Tensor matmul(const TensorArg &other) const;
+  Tensor mm(const TensorArg &other) const;
+  Tensor bmm(const TensorArg &other) const;
   Tensor sum() const;
   Tensor sum(IntList dims, bool keepdim = false) const;
   Tensor mean() const;
@@ -357,19 +361,19 @@ public:
   Tensor logSoftmax(int64_t dim) const;
   Tensor cumsum(int64_t dim) const;
   Tensor cumprod(int64_t dim) const;
-  Tensor gather(int64_t dim, const Tensor &index) const;
-  Tensor scatter(int64_t dim, const Tensor &index, const Tensor &source) const;
-  Tensor scatterAdd(int64_t dim, const Tensor &index, const Tensor &source) const;
-  Tensor indexSelect(int64_t dim, const Tensor &index) const;
-  Tensor maskedFill(const Tensor &mask, Scalar value) const;
-  Tensor maskedSelect(const Tensor &mask) const;
+  Tensor gather(int64_t dim, const TensorArg &index) const;
+  Tensor scatter(int64_t dim, const TensorArg &index, const Tensor &source) const;
+  Tensor scatterAdd(int64_t dim, const TensorArg &index, const Tensor &source) const;
+  Tensor indexSelect(int64_t dim, const TensorArg &index) const;
+  Tensor maskedFill(const TensorArg &mask, Scalar value) const;
+  Tensor maskedSelect(const TensorArg &mask) const;
   Tensor nonzero() const;
   std::pair<Tensor, Tensor> sort(int64_t dim = -1, bool descending = false) const;
   std::pair<Tensor, Tensor> topk(int64_t k, int64_t dim = -1, bool largest = true, bool sorted = true) const;
   Tensor argsort(int64_t dim = -1, bool descending = false) const;
   Tensor tril(int64_t diagonal = 0) const;
   Tensor triu(int64_t diagonal = 0) const;
-  Tensor eq(const Tensor &other) const;
+  Tensor eq(const TensorArg &other) const;
   Tensor eq(Scalar other) const;
   Tensor repeat(IntList repeats) const;
   Tensor flip(IntList dims) const;
@@ -383,11 +387,32 @@ public:
     return tensor;
   }
 
+protected:
+  /// Another's tensor without a reference of its own, as long as that one lives.
+  void borrow(const Tensor &other) { impl_ = other.impl_; }
+  void giveBack() { impl_ = nullptr; }
+
 private:
   void *hostData(DType dtype, size_t elementBytes) const;
   void copyElements(DType dtype, void *out) const;
   detail::TensorImpl *impl_ = nullptr;
 };
+
+/// A tensor handed to an op, made by conversion only: it remembers where that was, so that errors can say.
+class TensorArg final : public Tensor {
+public:
+  TensorArg(const Tensor &tensor, std::source_location where = GRAPHC_HERE) : site_(where) { borrow(tensor); }
+  TensorArg(const TensorArg &) = delete;
+  TensorArg &operator=(const TensorArg &) = delete;
+  ~TensorArg() { giveBack(); }
+
+private:
+  CallSite site_;
+};
+inline Tensor &Tensor::operator+=(const TensorArg &other) { return add_(other); }
+inline Tensor &Tensor::operator-=(const TensorArg &other) { return sub_(other); }
+inline Tensor &Tensor::operator*=(const TensorArg &other) { return mul_(other); }
+inline Tensor &Tensor::operator/=(const TensorArg &other) { return div_(other); }
 
 /// As PyTorch prints tensors.
 std::ostream &operator<<(std::ostream &stream, const Tensor &tensor);

@@ -132,3 +132,25 @@ TEST(Misuse, undefined) {
   EXPECT_EQ(messageOf([] { Tensor() + ones({1}); }, codes::InvalidArgument), "add: an operand is an undefined tensor");
   EXPECT_EQ(messageOf([] { Tensor().sizes(); }, codes::InvalidArgument), "an undefined tensor was used; give it a value first");
 }
+
+TEST(Misuse, errorsSayWhereTheCallIs) {
+  auto placeOf = [](auto &&run) {
+    try {
+      run();
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()), codeName(error.code()) + ": " + error.message() + " (" + error.where().file_name() + ":" +
+                                               std::to_string(error.where().line()) + ")");
+      EXPECT_TRUE(std::string_view(error.where().file_name()).ends_with("MisuseTest.cpp"));
+      return static_cast<int>(error.where().line());
+    }
+    return 0;
+  };
+  Tensor a = zeros({2, 3}), b = zeros({4});
+  int line = __LINE__;
+  EXPECT_EQ(placeOf([&] { a + b; }), line + 1);
+  EXPECT_EQ(placeOf([&] { matmul(a, b); }), line + 2);
+  EXPECT_EQ(placeOf([&] { a.mul_(b); }), line + 3);
+  EXPECT_EQ(placeOf([&] { a.view({5}); }), line + 4);
+  EXPECT_EQ(placeOf([&] { glu(a, 1); }), line + 5); // what the op calls inside does not count
+  EXPECT_EQ(CallSite::current().line(), 0u);        // nothing is left behind
+}
