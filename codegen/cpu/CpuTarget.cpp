@@ -43,6 +43,7 @@ graphc::TargetInfo CpuTarget::info() const {
   info.vectorBytes = vectorBytes();
   info.vectorRegisters = level == CpuLevel::v3 ? 16 : 32;
   info.masks = hasMasks();
+  info.bf16Attention = level == CpuLevel::v4Amx;
   info.bf16Products = info.exactInt8 = level >= CpuLevel::v4Bf16; // the level includes VNNI
   return info;
 }

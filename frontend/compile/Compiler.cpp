@@ -135,6 +135,7 @@ private:
     for (const std::string &level : options.objectLevels)
       if (auto other = codegen::cpu::CpuTarget::parse(level)) {
         context_.info.bf16Products &= other->info().bf16Products;
+        context_.info.bf16Attention &= other->info().bf16Attention;
         context_.info.exactInt8 &= other->info().exactInt8;
       }
     if (options.amp.empty())

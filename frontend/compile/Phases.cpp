@@ -43,10 +43,11 @@ LogicalResult differentiated(ModuleOp module) {
   return success();
 }
 LogicalResult decomposed(ModuleOp module) {
-  return onlyOps(module, [](Operation *op) { return !isa<graph::Composite>(op); }, "no composite is left");
+  return onlyOps(module, [](Operation *op) { return !isa<graph::Composite>(op) || isa<graph::AttentionOp>(op); },
+                 "no composite is left but those that a target keeps whole");
 }
 LogicalResult selected(ModuleOp module) {
-  return onlyOps(module, [](Operation *op) { return !isa<graph::Contraction>(op) || op->hasAttr("by"); },
+  return onlyOps(module, [](Operation *op) { return !isa<graph::Contraction, graph::Composite>(op) || op->hasAttr("by"); },
                  "every contraction is decided");
 }
 LogicalResult fused(ModuleOp module) {
@@ -76,6 +77,22 @@ LogicalResult placed(ModuleOp module) {
       "every result has a place");
 }
 
+/// What a target keeps whole: attention on bf16, where the program asked for bf16 (what it wrote in bf16 itself is computed in f32,
+/// see `graphc-widen-contractions`).
+KeepsWhole keptBy(const TargetInfo &target) {
+  return [bf16 = target.bf16Attention](graph::Composite op) {
+    auto attention = dyn_cast<graph::AttentionOp>(op.getOperation());
+    Type low = autocastTypeAt(op);
+    if (!attention || !bf16 || !low || !low.isBF16())
+      return false;
+    auto element = [](Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); };
+    Value mask = attention.getMask();
+    bool maskFits = !mask || element(mask).isF32() || element(mask).isBF16() || element(mask).isInteger(1);
+    return maskFits && llvm::all_of(ValueRange{attention.getQuery(), attention.getKey(), attention.getValue()},
+                                    [&](Value v) { return element(v).isBF16(); });
+  };
+}
+
 void simplifyWith(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -95,7 +112,7 @@ const Phase table[] = {
     {"differentiate", "functions marked for it return gradients as well",
      [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDifferentiatePass()); }, differentiated},
     {"decompose", "composites become primitives by formula",
-     [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDecomposePass()); }, decomposed},
+     [](OpPassManager &pm, const PhaseContext &context) { pm.addPass(createDecomposePass(keptBy(context.info))); }, decomposed},
     {"simplify", "canonicalise, fold, share common expressions",
      [](OpPassManager &pm, const PhaseContext &context) {
        // What the program asked for in an autocast region is computed so where the target can.

@@ -451,8 +451,43 @@ private:
         .Default(std::nullopt);
   }
 
+  /// The result of an attention in the order of its product.
+  std::unique_ptr<plan::OperandT> attentionResult(plan::LibraryOp op) {
+    auto order = op.getResultOrder();
+    if (!order)
+      return denseOperand(op.getResult());
+    auto stored = dimsOf(op.getResult().getType());
+    auto storedStrides = denseStrides(stored, ctx);
+    SmallVector<AffineExpr> dims(stored), strides(storedStrides);
+    for (auto [i, place] : llvm::enumerate(*order)) {
+      dims[place] = stored[i];
+      strides[place] = storedStrides[i];
+    }
+    auto attr = [&](ArrayRef<AffineExpr> list) { return graph::DimsAttr::get(ctx, list); };
+    return stridedOperand(op.getResult(), plan::StridedAttr::get(ctx, attr(dims), attr(strides), attr({graph::constantDim(0, ctx)})));
+  }
+
+  LogicalResult writeAttention(plan::LibraryOp op) {
+    plan::LibraryT library;
+    library.kind = plan::LibraryKind::Attention;
+    auto operand = [&](unsigned i) { return stridedOperand(op.getInputs()[i], cast<plan::StridedAttr>(op.getViews()[i])); };
+    for (unsigned i : {0, 1, 2})
+      library.operands.push_back(operand(i));
+    library.operands.push_back(attentionResult(op));
+    if (op.getInputs().size() > 3)
+      library.operands.push_back(operand(3));
+    library.scale = op.getScale().convertToDouble();
+    library.nan_to_zero = op.getNanToZero();
+    library.compute = plan::DType::BF16;
+    auto &command = addCommand(op, std::move(library), bufferList(op.getInputs()), {buffer(op.getResult())});
+    command.flops = op.getCost().convertToDouble();
+    return success();
+  }
+
   LogicalResult writeLibrary(plan::LibraryOp op) {
     placeResults(op);
+    if (op.getKind() == "attention")
+      return writeAttention(op);
     plan::LibraryT library;
     library.kind = op.getKind() == "matmul" ? plan::LibraryKind::MatMul
                    : op.getKind() == "conv"             ? plan::LibraryKind::Conv

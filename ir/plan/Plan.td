@@ -40,16 +40,20 @@ def DispatchOp : Plan_Op<"dispatch", [Pure]> {
   let assemblyFormat = "$kernel `(` $inputs `)` `scalars` $scalars attr-dict `:` functional-type($inputs, $results)";
 }
 def LibraryOp : Plan_Op<"library", [Pure]> {
-  let summary = "a library call: kind matmul | conv | deconv | conv_weight_grad";
+  let summary = "a library call: kind matmul | conv | deconv | conv_weight_grad | attention";
   let description = [{
     Operands: source, weights, then bias (with `bias`) and the operands of the post-ops. `views` has one entry per operand.
     conv_weight_grad: operands source and gradient, result [chunks, O, I/groups, ...]. `groups`, `strides`, `dilations`, `pads_low`, `pads_high`, `channels_last` as on the graph op.
+    attention: operands query, key, value and perhaps mask; `scale` and `nan_to_zero` as on the graph op. Its result may be
+    stored transposed: the dims of the result type are the product's in the order `result_order`.
   }];
   let arguments = (ins StrAttr:$kind, Variadic<GraphTensor>:$inputs, ArrayAttr:$views, ArrayAttr:$post_ops, UnitAttr:$bias,
                    OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$dilations,
                    OptionalAttr<DenseI64ArrayAttr>:$pads_low, OptionalAttr<DenseI64ArrayAttr>:$pads_high,
                    DefaultValuedAttr<I64Attr, "1">:$groups, UnitAttr:$channels_last,
-                   DefaultValuedAttr<F64Attr, "0.0">:$cost, UnitAttr:$prepare);
+                   DefaultValuedAttr<F64Attr, "0.0">:$cost, UnitAttr:$prepare,
+                   DefaultValuedAttr<F64Attr, "1.0">:$scale, UnitAttr:$nan_to_zero,
+                   OptionalAttr<DenseI64ArrayAttr>:$result_order);
   let results = (outs GraphTensor:$result);
   let assemblyFormat = "$kind `(` $inputs `)` `views` $views `post` $post_ops attr-dict `:` functional-type($inputs, $result)";
 }

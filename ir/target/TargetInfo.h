@@ -12,6 +12,7 @@ struct TargetInfo {
   int64_t vectorRegisters = 16;
   bool masks = false;        // masked memory access of every element size
   bool bf16Products = false; // bf16 x bf16 accumulated in f32, by instructions of its own
+  bool bf16Attention = false; // attention on bf16 as one piece
   bool exactInt8 = false;    // 8-bit products accumulated in 32 bits without saturation on the way
 };
 

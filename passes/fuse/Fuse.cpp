@@ -7,7 +7,8 @@
 //
 // Rules, in order:
 //   1. Cheap ops that move data (transpose, broadcast, slice, literals, iota, casts) are cloned into each consumer.
-//   2. A library contraction takes its chain of single-use consumers that the library can run as post-ops.
+//   2. A library contraction takes its chain of single-use consumers that the library can run as post-ops; an attention kept
+//      whole takes the views in front of it and the transpose behind it.
 //   3. From the last op backwards, an op joins the group of its consumers when reading it there costs no repeated work. A
 //      reduction whose result is broadcast back over the dims it reduced makes a row group (softmax, norms): its
 //      members see either whole rows or one value a row.
@@ -181,9 +182,15 @@ private:
     groups.move(contraction, id);
     if (unfused || isa<ConvWeightGradOp>(contraction)) // it sums in chunks: what follows must wait for their sum
       return;
+    if (auto attention = dyn_cast<AttentionOp>(contraction)) {
+      for (unsigned i : {0u, 1u, 2u})
+        takeOperandView(contraction, i, id, /*adjacentColumns=*/true);
+      takeResultTranspose(attention, id);
+      return;
+    }
     if (isa<MatmulOp>(contraction))
       for (unsigned i : {0u, 1u})
-        takeOperandView(contraction, i, id);
+        takeOperandView(contraction, i, id, /*adjacentColumns=*/false);
 
     unsigned channel = channelDim(contraction);
     Value result = contraction->getResult(0);
@@ -213,7 +220,7 @@ private:
   }
 
   /// A chain of views in front of a product's operand that the library can read by strides joins its group.
-  void takeOperandView(Operation *op, unsigned operand, int id) {
+  void takeOperandView(Operation *op, unsigned operand, int id, bool adjacentColumns) {
     SmallVector<Operation *> chain;
     auto lookThrough = [&](Operation *view) { return !constants.contains(view) || constants.contains(op); };
     for (Operation *def = op->getOperand(operand).getDefiningOp();
@@ -230,7 +237,7 @@ private:
         return isSize(view.dims[d], 1) || !s || *s > 0;
       };
       bool reachesEnd = view.base == chain.back()->getOperand(0);
-      if (reachesEnd && (unit(rank - 1) || unit(rank - 2)) && positive(rank - 1) && positive(rank - 2))
+      if (reachesEnd && (unit(rank - 1) || (unit(rank - 2) && !adjacentColumns)) && positive(rank - 1) && positive(rank - 2))
         break;
       chain.pop_back();
     }
@@ -252,6 +259,15 @@ private:
         constants.erase(view);
         view->erase();
       }
+  }
+
+  /// Heads are put side by side behind most attentions: it writes its rows where they belong.
+  void takeResultTranspose(AttentionOp attention, int id) {
+    if (!attention->hasOneUse())
+      return;
+    auto transpose = dyn_cast<TransposeOp>(*attention->getUsers().begin());
+    if (transpose && !groups.has(transpose) && transpose.getPerm().back() == int64_t(transpose.getPerm().size()) - 1)
+      groups.move(transpose, id);
   }
 
   //===-- rules 3 and 4 -----------------------------------------------------------------------------------------===//

@@ -39,12 +39,47 @@ static plan::LibraryOp buildWeightGrad(ConvWeightGradOp op, GroupOp group, Value
   return plan::LibraryOp::create(b, group.getLoc(), withDims(op.getType(), dims), b.getStringAttr("conv_weight_grad"), inputs,
                                  b.getArrayAttr(views), b.getArrayAttr({}), UnitAttr(), op.getStridesAttr(), op.getDilationsAttr(),
                                  op.getPadsLowAttr(), op.getPadsHighAttr(), op.getGroupsAttr(), op.getChannelsLastAttr(),
-                                 b.getF64FloatAttr(cost), group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+                                 b.getF64FloatAttr(cost), group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(1), UnitAttr(),
+                                 DenseI64ArrayAttr());
+}
+
+/// Perhaps followed by a transpose of its result.
+static plan::LibraryOp buildAttention(AttentionOp op, GroupOp group, OpBuilder &b) {
+  Block &body = group.getBody().front();
+  SmallVector<Value> inputs;
+  SmallVector<Attribute> views;
+  auto addInput = [&](const StridedView &view) {
+    inputs.push_back(view.base);
+    views.push_back(stridedAttr(view));
+  };
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    addInput(stridedViewOf(operand, [&](Operation *view) { return view->getBlock() == &body; }));
+  if (op.getMask())
+    addInput(paddedView(op.getMask(), dimsOf(op.getType()).size()));
+  Value result = op.getResult();
+  DenseI64ArrayAttr order;
+  for (Operation *user : op->getUsers())
+    if (auto transpose = dyn_cast<TransposeOp>(user); transpose && transpose->getBlock() == &body) {
+      result = transpose.getResult();
+      order = transpose.getPermAttr();
+    }
+  auto key = dimsOf(op.getKey().getType());
+  double cost = 2;
+  auto multiply = [&](AffineExpr d) { cost *= (double)constantSize(d).value_or(1); };
+  llvm::for_each(dimsOf(op.getQuery().getType()), multiply);
+  multiply(key[key.size() - 2]);
+  double depth = (double)constantSize(key.back()).value_or(1), valueDepth = (double)constantSize(dimsOf(op.getType()).back()).value_or(1);
+  return plan::LibraryOp::create(b, group.getLoc(), result.getType(), b.getStringAttr("attention"), inputs, b.getArrayAttr(views),
+                                 b.getArrayAttr({}), UnitAttr(), DenseI64ArrayAttr(), DenseI64ArrayAttr(), DenseI64ArrayAttr(), DenseI64ArrayAttr(),
+                                 b.getI64IntegerAttr(1), UnitAttr(), b.getF64FloatAttr(cost * (1 + valueDepth / depth)),
+                                 group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr(), op.getScaleAttr(), op.getNanToZeroAttr(), order);
 }
 
 FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b) {
   auto *ctx = b.getContext();
   Block &body = group.getBody().front();
+  for (auto attention : body.getOps<AttentionOp>())
+    return buildAttention(attention, group, b);
   Operation *contraction = nullptr;
   for (Operation &op : body)
     if (isa<Contraction>(op))
@@ -124,5 +159,5 @@ FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b)
                                  b.getArrayAttr(postOps), bias ? b.getUnitAttr() : UnitAttr(), array("strides"),
                                  array("dilations"), array("pads_low"), array("pads_high"), b.getI64IntegerAttr(groups),
                                  channelsLast ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(cost),
-                                 group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr());
+                                 group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(1), UnitAttr(), DenseI64ArrayAttr());
 }

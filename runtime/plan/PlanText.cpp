@@ -152,7 +152,9 @@ private:
     case Action::Library: {
       const LibraryT &library = *command.action.AsLibrary();
       out << "library " << EnumNameLibraryKind(library.kind) << "(" << operandsText(command) << ")";
-      if (library.kind != LibraryKind::MatMul) {
+      if (library.kind == LibraryKind::Attention) {
+        out << " scale " << library.scale;
+      } else if (library.kind != LibraryKind::MatMul) {
         out << " strides [" << joined(library.strides) << "] dilations [" << joined(library.dilations) << "] pads ["
             << exprsText(library.pads_begin) << "]..[" << exprsText(library.pads_end) << "]";
         if (library.groups > 1)

@@ -52,10 +52,18 @@ struct Argument {
   int64_t scratchOffset = -1;    // in the worker's scratch
 };
 
+/// A kernel of ours in the library's place. `addresses` are those of the operation's arguments, null where absent.
+class OwnKernel {
+public:
+  virtual ~OwnKernel() = default;
+  virtual void run(void *const *addresses) const = 0;
+};
+
 struct Operation {
-  dnnl::primitive primitive; // empty: write zeros to the dense destination
+  dnnl::primitive primitive; // empty: `own`, or else write zeros to the dense destination
   std::vector<Argument> arguments;
   int64_t zeroBytes = 0;
+  std::shared_ptr<const OwnKernel> own;
 };
 
 using Slice = std::vector<Operation>;
@@ -125,6 +133,10 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
 std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildWeightGradient(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &problem);
+/// On AMX only: elsewhere a plan has no such command.
+std::shared_ptr<Kernel> buildAttention(const Builder &builder, const Problem &problem);
+/// A product of two matrices with constant weights as a kernel of ours, where that is faster than the library's; false: it is not.
+bool addAmxMatMul(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &operands);
 
 // ---- shared pieces (OneDnnPieces.cpp) ----
 
@@ -145,6 +157,11 @@ dnnl::primitive_attr attributes(const Problem &problem, const std::vector<View> 
 /// A constant in the layout `wanted`, through the packing cache; plain when that is what the library wants.
 Argument packed(const Builder &builder, int tag, const View &view, const Desc &plain, const Desc &wanted);
 
+/// The worker's scratch from `offset` on.
+Argument scratch(int64_t offset);
+/// Appends an operation of ours, whose scratch ends at `scratchBytes`.
+void addOwn(Kernel &kernel, std::shared_ptr<const OwnKernel> own, std::vector<Argument> arguments, int64_t scratchBytes);
+
 /// Runs `primitive` with a scratchpad behind `scratchUsed` bytes of the worker's scratch.
 template <typename PrimitiveDesc>
 void addPrimitive(Kernel &kernel, const PrimitiveDesc &desc, dnnl::primitive primitive, std::vector<Argument> arguments,
@@ -158,7 +175,7 @@ void addPrimitive(Kernel &kernel, const PrimitiveDesc &desc, dnnl::primitive pri
     scratch.scratchOffset = scratchUsed;
     arguments.push_back(scratch);
   }
-  kernel.addOperation({std::move(primitive), std::move(arguments), 0}, scratchUsed + bytes);
+  kernel.addOperation({std::move(primitive), std::move(arguments), 0, nullptr}, scratchUsed + bytes);
 }
 
 /// Weights [O, I/g, k…] (deconvolution: [I, O/g, k…]) as the library's [g, O/g, I/g, k…] or, ungrouped, [O, I, k…].

@@ -21,11 +21,16 @@ public:
         auto &op = bound.operations.emplace_back();
         op.source = &operation;
         op.memories.reserve(operation.arguments.size());
+        op.current.resize(operation.arguments.size());
+        if (operation.own) {
+          for (size_t i = 0; i < operation.arguments.size(); ++i)
+            op.current[i] = const_cast<void *>(operation.arguments[i].fixed);
+          continue;
+        }
         for (const Argument &argument : operation.arguments) {
           op.memories.emplace_back(argument.desc, engine_, const_cast<void *>(argument.fixed));
           op.arguments.push_back({argument.tag, op.memories.back().get()});
         }
-        op.current.resize(operation.arguments.size());
       }
     }
   }
@@ -47,6 +52,10 @@ public:
       for (size_t i = 0; i < op.source->arguments.size(); ++i)
         if (const Argument &argument = op.source->arguments[i]; argument.scratchOffset >= 0)
           point(op, i, static_cast<char *>(scratch) + argument.scratchOffset);
+      if (op.source->own) {
+        op.source->own->run(op.current.data());
+        continue;
+      }
       if (op.source->zeroBytes) {
         std::memset(op.current[0], 0, static_cast<size_t>(op.source->zeroBytes));
         continue;
@@ -75,7 +84,8 @@ private:
     if (op.current[index] == address)
       return;
     op.current[index] = address;
-    op.memories[index].set_data_handle(address);
+    if (index < op.memories.size())
+      op.memories[index].set_data_handle(address);
   }
 
   std::shared_ptr<const LibraryKernel> owner_;
@@ -199,7 +209,7 @@ private:
     bool pooling = library_.kind == plan::LibraryKind::MaxPool || library_.kind == plan::LibraryKind::AvgPool;
     if (!pooling && sizeOf(problem.weights().dtype) == 1 && !exactInt8())
       return error(Code::UnsupportedByLibrary, "8-bit products need a CPU with VNNI: without it oneDNN saturates at 16 bits");
-    if (library_.kind != plan::LibraryKind::MatMul)
+    if (library_.kind != plan::LibraryKind::MatMul && library_.kind != plan::LibraryKind::Attention)
       GRAPHC_RETURN_IF_ERROR(checkWindow(problem));
     return problem;
   }
@@ -244,6 +254,8 @@ private:
     case plan::LibraryKind::MaxPool:
     case plan::LibraryKind::AvgPool:
       return buildPooling(builder, problem);
+    case plan::LibraryKind::Attention:
+      return buildAttention(builder, problem);
     }
     throw Failure{error(Code::PlanInvalid, "unknown library call")};
   }

@@ -198,6 +198,8 @@ std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &probl
     return kernel;
   }
   collapse(operands);
+  if (addAmxMatMul(*kernel, builder, problem, operands))
+    return kernel;
   const View &destination = operands[3];
   rank = destination.rank();
   int64_t m = destination.dims[rank - 2], n = destination.dims[rank - 1];

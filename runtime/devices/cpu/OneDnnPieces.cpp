@@ -259,6 +259,19 @@ Argument packed(const Builder &builder, int tag, const View &view, const Desc &p
   return fixed;
 }
 
+Argument scratch(int64_t offset) {
+  Argument result;
+  result.scratchOffset = offset;
+  return result;
+}
+
+void addOwn(Kernel &kernel, std::shared_ptr<const OwnKernel> own, std::vector<Argument> arguments, int64_t scratchBytes) {
+  Operation operation;
+  operation.arguments = std::move(arguments);
+  operation.own = std::move(own);
+  kernel.addOperation(std::move(operation), scratchBytes);
+}
+
 int usefulSlices(double multiplyAdds, int threads) {
   // About 25 G multiply-adds a second and core; below ~10 µs a barrier costs more than the second core gives.
   double us = multiplyAdds / 25e3;
