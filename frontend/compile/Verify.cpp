@@ -171,6 +171,8 @@ OwningOpRef<ModuleOp> outline(Operation *op, ModuleOp source, llvm::SetVector<Va
   for (Operation *constant : constants)
     builder.clone(*constant, mapping);
   Operation *copy = builder.clone(*op, mapping);
+  if (!arguments.empty())
+    copy->removeAttr("prepare"); // what other groups prepared are inputs here, known only when the piece is called
   func::ReturnOp::create(builder, op->getLoc(), copy->getResults());
   return module;
 }

@@ -46,7 +46,9 @@ Result<std::vector<HostTensor>> runCase(const std::string &device, const std::st
   if (device == "reference")
     return runReference(module, inputs);
   if (device == "cpu")
-    return runCpu(module, inputs);
+    return runCpu(module, inputs, "host");
+  if (device.starts_with("cpu:"))
+    return runCpu(module, inputs, device.substr(4));
 #ifdef GRAPHC_TEST_HAS_SIM
   if (device == "sim")
     return runSim(module, inputs);

@@ -10,14 +10,14 @@
 
 namespace graphc::test {
 
-/// Where value tests run unless a device is named; "sim" is run by name only (sim.test): NVRTC takes its time. A device that cannot do a case is named in the case, with the reason.
+/// Where value tests run unless a device is named; by name only: "cpu:LEVEL" (levels.test), and "sim" (sim.test), where NVRTC takes its time. A device that cannot do a case is named in the case, with the reason.
 std::vector<std::string> caseDevices();
 
 /// Runs @main of the module text.
 Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs);
 
-/// On the CPU, through the whole compiler.
-Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs);
+/// On the CPU, through the whole compiler. `level`: "host", or a level below it ("v3" …).
+Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs, const std::string &level);
 
 /// On the simulated CUDA device, through the whole compiler and NVRTC.
 Result<std::vector<HostTensor>> runSim(const std::string &module, std::span<const HostTensor> inputs);

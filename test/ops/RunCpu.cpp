@@ -8,13 +8,14 @@
 
 namespace graphc::test {
 
-Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs) {
+Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs, const std::string &level) {
   std::string file = (std::filesystem::temp_directory_path() / text("graphc-op-test-", getpid(), ".mlir")).string();
   GRAPHC_RETURN_IF_ERROR(writeFileAtomically(file, module));
   tool::ModelOptions options;
   options.model = file;
   options.threads = 1;
   options.cache = "off";
+  options.cpuLevel = level;
   auto model = tool::Model::load(options);
   std::error_code ignored;
   std::filesystem::remove(file, ignored);

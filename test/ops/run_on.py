@@ -1,6 +1,6 @@
-"""Runs every value test on the simulated CUDA device: run_sim.py GRAPHC-OP-TEST FOLDER [NAME…]. Fails when a case differs.
+"""Runs every value test on one device: run_on.py GRAPHC-OP-TEST FOLDER DEVICE [NAME…]. Fails when a case differs.
 
-Cases that a `not-on: sim` line excuses must still fail.
+Cases that a `not-on` line excuses must still fail.
 """
 import concurrent.futures
 import os
@@ -8,14 +8,14 @@ import pathlib
 import subprocess
 import sys
 
-tool, folder, *names = sys.argv[1:]
+tool, folder, device, *names = sys.argv[1:]
 files = sorted(pathlib.Path(folder).glob("*.mlir"))
 if names:
     files = [file for file in files if file.stem in names]
 
 
 def run(file):
-    done = subprocess.run([tool, str(file), "--device", "sim"], capture_output=True, text=True, timeout=900)
+    done = subprocess.run([tool, str(file), "--device", device], capture_output=True, text=True, timeout=900)
     return file, done
 
 
@@ -28,5 +28,5 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         else:
             wrong.append(file.name)
             print(done.stdout.strip(), done.stderr.strip(), sep="\n")
-print(f"{passed} files passed on sim, {len(wrong)} failed: {' '.join(wrong)}")
+print(f"{passed} files passed on {device}, {len(wrong)} failed: {' '.join(wrong)}")
 sys.exit(1 if wrong or not passed else 0)
