@@ -229,8 +229,8 @@ Tensor maximum(const TensorArg &a, Scalar b) { return binary("max", a, b); }
 Tensor minimum(const TensorArg &a, Scalar b) { return binary("min", a, b); }
 
 #define GRAPHC_COMPARISON(name, op)                                            \
-  Tensor name(const Tensor &a, const Tensor &b) { return binary(op, a, b); }   \
-  Tensor name(const Tensor &a, Scalar b) { return binary(op, a, b); }
+  Tensor name(const TensorArg &a, const Tensor &b) { return binary(op, a, b); }   \
+  Tensor name(const TensorArg &a, Scalar b) { return binary(op, a, b); }
 GRAPHC_COMPARISON(eq, "equal")
 GRAPHC_COMPARISON(ne, "not_equal")
 GRAPHC_COMPARISON(lt, "less")
