@@ -1,8 +1,10 @@
 #include "frontend/compile/OpCompiler.h"
 #include "codegen/cpu/CpuCodegen.h"
 #include "frontend/compile/Identity.h"
+#include "frontend/compile/OpBuilding.h"
 #include "frontend/compile/Phases.h"
 #include "frontend/compile/PlanWriter.h"
+#include "frontend/compile/TraceBuilder.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -21,21 +23,6 @@ using namespace mlir;
 using namespace graphc;
 
 namespace {
-
-/// "tensor<?x4xf32, #graph.dims<[s0, 4]>>"
-std::string typeText(const OpValueType &type) {
-  auto number = [](const std::string &dim) { return !dim.empty() && llvm::all_of(dim, llvm::isDigit); };
-  std::string shape, dims;
-  bool dynamic = false;
-  for (const std::string &dim : type.dims) {
-    shape += (number(dim) ? dim : "?") + "x";
-    dims += (dims.empty() ? "" : ", ") + dim;
-    dynamic |= !number(dim);
-  }
-  static constexpr const char *names[kNumDTypes] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1"};
-  std::string text = "tensor<" + shape + names[static_cast<int>(type.dtype)];
-  return text + (dynamic ? ", #graph.dims<[" + dims + "]>>" : ">");
-}
 
 graphc::DType dtypeOfType(Type type) {
   if (type.isF64())
@@ -106,30 +93,6 @@ std::string printed(ModuleOp module) {
 
 func::FuncOp mainOf(ModuleOp module) { return module.lookupSymbol<func::FuncOp>("main"); }
 
-/// The result types an op infers from operands and attributes, whatever the op.
-FailureOr<SmallVector<Type>> inferTypes(OperationName name, ValueRange operands, DictionaryAttr attributes, Location loc) {
-  auto *infer = name.getInterface<InferTypeOpInterface>();
-  if (!infer)
-    return emitError(loc) << "graph op " << name << " needs its result types", failure();
-  std::vector<char> memory(name.getOpPropertyByteSize() + alignof(std::max_align_t));
-  OpaqueProperties properties(nullptr);
-  if (name.getOpPropertyByteSize()) {
-    auto address = reinterpret_cast<uintptr_t>(memory.data());
-    address = (address + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
-    properties = OpaqueProperties(reinterpret_cast<void *>(address));
-    name.initOpProperties(properties, OpaqueProperties(nullptr));
-    if (failed(name.setOpPropertiesFromAttribute(name, properties, attributes, [&] { return emitError(loc); })))
-      return failure();
-  }
-  SmallVector<Type> types;
-  LogicalResult inferred = infer->inferReturnTypes(name.getContext(), loc, operands, attributes, properties, {}, types);
-  if (properties)
-    name.destroyOpProperties(properties);
-  if (failed(inferred))
-    return failure();
-  return types;
-}
-
 } // namespace
 
 struct OpCompiler::State {
@@ -189,9 +152,7 @@ struct OpCompiler::State {
     OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
     SmallVector<Type> arguments;
     for (const OpValueType &argument : graph.arguments) {
-      Type type = parseType(typeText(argument), &*mlir);
-      if (!type)
-        return failure(Code::Internal, "the type " + typeText(argument) + " does not parse");
+      GRAPHC_ASSIGN_OR_RETURN(RankedTensorType type, parseValueType(argument, &*mlir));
       arguments.push_back(type);
     }
     b.setInsertionPointToEnd(module->getBody());
@@ -199,32 +160,13 @@ struct OpCompiler::State {
     b.setInsertionPointToStart(func.addEntryBlock());
     SmallVector<Value> values(func.getArguments());
     for (const OpNode &node : graph.nodes) {
-      Location loc = NameLoc::get(b.getStringAttr(node.op));
-      Attribute parsed = parseAttribute("{" + node.attributes + "}", &*mlir);
-      auto attributes = dyn_cast_or_null<DictionaryAttr>(parsed);
-      if (!attributes)
-        return failure(Code::Internal, "the attributes {" + node.attributes + "} do not parse");
-      OperationState state(loc, "graph." + node.op);
-      if (!state.name.isRegistered())
-        return error(Code::Internal, "there is no graph op \"", node.op, "\"");
+      SmallVector<Value> operands;
       for (int operand : node.operands)
-        state.operands.push_back(values[operand]);
-      state.addAttributes(attributes.getValue());
-      for (const OpValueType &type : node.results) {
-        Type parsedType = parseType(typeText(type), &*mlir);
-        if (!parsedType)
-          return failure(Code::Internal, "the type " + typeText(type) + " does not parse");
-        state.addTypes(parsedType);
-      }
-      if (node.results.empty()) {
-        auto types = inferTypes(state.name, state.operands, attributes, loc);
-        if (failed(types))
-          return failure(Code::ShapeMismatch, "op " + node.op + " does not take these operands");
-        state.addTypes(*types);
-      }
-      Operation *op = b.create(state);
-      if (failed(mlir::verify(op)))
-        return failure(Code::ShapeMismatch, "op " + node.op + " is not valid");
+        operands.push_back(values[operand]);
+      auto built = buildOp(b, node, operands, NameLoc::get(b.getStringAttr(node.op)));
+      if (!built.ok())
+        return failure(built.status().code(), built.status().message());
+      Operation *op = *built;
       values.append(op->result_begin(), op->result_end());
     }
     SmallVector<Value> results;
@@ -314,7 +256,16 @@ struct OpCompiler::State {
     return gradient;
   }
 
-  Result<CompiledOp> compile(const OpProgram &program) {
+  Result<OpProgram> write(const TraceGraph &graph) {
+    OwningOpRef<ModuleOp> module = buildTrace(*mlir, graph);
+    if (!module)
+      return failure(Code::Internal, "a traced program cannot be written");
+    OpProgram program = programOf(*module);
+    program.symbols = 0; // its sizes come from its arguments
+    return program;
+  }
+
+  Result<CompiledOp> compile(const OpProgram &program, int threads) {
     GRAPHC_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module, parse(program));
     func::FuncOp func = mainOf(*module);
     int symbols = program.symbols;
@@ -335,7 +286,9 @@ struct OpCompiler::State {
       if (mlir::failed(pm.run(*module)) || mlir::failed(row.contract(*module)))
         return failure(Code::CompileFailed, "phase " + row.name.str() + " failed for an op");
     }
-    auto kernels = codegen::cpu::compileKernels(*module, phase.target, {});
+    mlir->enableMultithreading(threads > 1);
+    auto kernels = codegen::cpu::compileKernels(*module, phase.target, {.threads = static_cast<unsigned>(threads)});
+    mlir->disableMultithreading();
     if (mlir::failed(kernels))
       return failure(Code::CompileFailed, "code generation failed for an op");
     auto plan = writePlan(*module);
@@ -377,10 +330,16 @@ Result<OpGradient> OpCompiler::gradient(const OpProgram &program, const std::vec
   return state_->gradient(program, needs, given);
 }
 
-Result<CompiledOp> OpCompiler::compile(const OpProgram &program) {
+Result<OpProgram> OpCompiler::write(const TraceGraph &graph) {
   std::lock_guard lock(state_->mutex);
   GRAPHC_RETURN_IF_ERROR(state_->start());
-  return state_->compile(program);
+  return state_->write(graph);
+}
+
+Result<CompiledOp> OpCompiler::compile(const OpProgram &program, int threads) {
+  std::lock_guard lock(state_->mutex);
+  GRAPHC_RETURN_IF_ERROR(state_->start());
+  return state_->compile(program, threads);
 }
 
 Result<GraphcKernelFn> OpCompiler::link(const std::string &name, const std::string &object) {

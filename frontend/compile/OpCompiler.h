@@ -58,6 +58,8 @@ struct OpGradient {
   static constexpr int passes(int input) { return -2 - input; }
 };
 
+struct TraceGraph; // TraceGraph.h
+
 /// A compiled program, ready to be kept: the bytes of its plan, and a relocatable object for each kernel of it.
 struct CompiledOp {
   std::vector<uint8_t> plan;
@@ -81,7 +83,10 @@ public:
 
   /// The executable's inputs are, when there are symbols, one bool tensor of sizes [0, s0, s1, …], then the program's arguments,
   /// dense.
-  Result<CompiledOp> compile(const OpProgram &program);
+  Result<CompiledOp> compile(const OpProgram &program, int threads = 1);
+
+  /// A traced program as one text. Its symbols are named by the trace and come with the sizes of its arguments.
+  Result<OpProgram> write(const TraceGraph &graph);
 
   /// Links a kernel's object with the compiler's own linker, for objects that need more than `ObjectCode` gives. The code lives
   /// as long as the process.

@@ -157,6 +157,8 @@ void Tensor::setGrad(const Tensor &grad) {
   TensorImpl &x = need(*this, "setGrad");
   if (grad.defined() && (!std::ranges::equal(grad.sizes(), x.sizeSpan()) || grad.dtype() != x.dtype))
     failWith(Code::ShapeMismatch, "setGrad: the gradient ", nameOf(grad), " does not have the sizes and dtype of ", nameOf(x));
+  if (Recorder *tracing = recorder())
+    tracing->gradientChanges(x);
   autogradMeta(x).grad = grad.defined() ? ref(grad) : TensorRef();
 }
 void Tensor::backward(const Tensor &gradient, BackwardFlags flags) const {

@@ -186,7 +186,8 @@ void writeScalar(Scalar value, DType dtype, void *at) {
 
 Call &Call::input(Scalar value, DType dtype) {
   Operand &operand = operands_[count_];
-  operand.tensor = scalarOperand(value, dtype);
+  Recorder *tracing = recorder();
+  operand.tensor = tracing ? tracing->full(dtype, {}, value) : scalarOperand(value, dtype);
   fixedFrom_[count_] = kMaxRank;
   as_[count_++] = dtype;
   return *this;
@@ -203,8 +204,41 @@ Call &Call::elementwise() {
   return *this;
 }
 
+/// The sizes that operands have together.
+void Call::findBroadcast() {
+  rank_ = 0;
+  for (int i = 0; i < count_; ++i)
+    rank_ = std::max<int>(rank_, operands_[i].tensor->rank);
+  for (int d = 0; d < rank_; ++d)
+    sizes_[d] = 1;
+  for (int i = 0; i < count_; ++i) {
+    TensorImpl *t = operands_[i].tensor.get();
+    for (int d = 0; d < t->rank; ++d) {
+      int64_t &size = sizes_[rank_ - t->rank + d];
+      if (t->sizes[d] == 1 || t->sizes[d] == size)
+        continue;
+      if (size != 1) {
+        std::string shapes;
+        for (int k = 0; k < count_; ++k)
+          shapes += text(k ? (k + 1 == count_ ? " and " : ", ") : "", nameOf(*operands_[k].tensor));
+        failWith(Code::ShapeMismatch, name_, ": ", shapes, " do not broadcast: dim ", rank_ - t->rank + d, " has sizes ", size, " and ",
+                 t->sizes[d]);
+      }
+      size = t->sizes[d];
+    }
+  }
+}
+
+/// The broadcast shape with every dim as it is: a compiler that sees the whole program merges dims itself, where that helps.
+void Call::broadcast() {
+  findBroadcast();
+  assignSymbols();
+}
+
 /// The broadcast shape, then neighbouring dims that step through every operand as one are merged.
 void Call::collapse() {
+  if (recorder()) [[unlikely]]
+    return broadcast();
   // The common case first: same sizes, all dense, or numbers.
   TensorImpl *first = operands_[0].tensor.get();
   for (int i = 1; i < count_ && first->rank == 0; ++i)
@@ -229,27 +263,7 @@ void Call::collapse() {
     values_[0] = first->elements;
     return;
   }
-  rank_ = 0;
-  for (int i = 0; i < count_; ++i)
-    rank_ = std::max<int>(rank_, operands_[i].tensor->rank);
-  for (int d = 0; d < rank_; ++d)
-    sizes_[d] = 1;
-  for (int i = 0; i < count_; ++i) {
-    TensorImpl *t = operands_[i].tensor.get();
-    for (int d = 0; d < t->rank; ++d) {
-      int64_t &size = sizes_[rank_ - t->rank + d];
-      if (t->sizes[d] == 1 || t->sizes[d] == size)
-        continue;
-      if (size != 1) {
-        std::string shapes;
-        for (int k = 0; k < count_; ++k)
-          shapes += text(k ? (k + 1 == count_ ? " and " : ", ") : "", nameOf(*operands_[k].tensor));
-        failWith(Code::ShapeMismatch, name_, ": ", shapes, " do not broadcast: dim ", rank_ - t->rank + d, " has sizes ", size, " and ",
-                 t->sizes[d]);
-      }
-      size = t->sizes[d];
-    }
-  }
+  findBroadcast();
   // Per operand and dim of the result: stride, or -1 where it repeats.
   int64_t step[kMaxInputs][kMaxRank];
   for (int i = 0; i < count_; ++i) {

@@ -136,6 +136,8 @@ struct ResultShape {
 void runRecorded(const std::shared_ptr<Function> &function, std::span<Operand> operands, std::span<const int64_t> symbols,
                  std::span<TensorRef> results, const ResultShape *shape = nullptr);
 
+/// Takes blocks of the generator's random numbers: key and offset as rank-0 tensors.
+std::pair<Tensor, Tensor> drawBlocks(uint64_t blocks);
 /// Other sizes for a dense tensor that nobody else has seen yet.
 void reshapeFresh(TensorImpl &tensor, std::span<const int64_t> sizes);
 /// The number's bytes as this dtype.
@@ -240,6 +242,8 @@ private:
     return store(builder.take());
   }
   void collapse();
+  void findBroadcast();
+  void broadcast();
   void assignSymbols();
   const std::shared_ptr<Function> *find();
   const std::shared_ptr<Function> *fromDisk();

@@ -25,7 +25,7 @@ Tensor withOptions(Tensor tensor, const TensorOptions &options) {
   return tensor;
 }
 
-Tensor make(const char *op, IntList sizes, DType dtype, const TensorOptions &options) {
+void checkPlace(const char *op, IntList sizes, const TensorOptions &options) {
   Device device = options.device.value_or(ThreadContext::current().defaultDevice);
   if (!device.isCpu())
     failWith(Code::DeviceUnavailable, op, ": device ", device.str(), " is not available to tensors in this build; \"cpu\" is");
@@ -34,9 +34,16 @@ Tensor make(const char *op, IntList sizes, DType dtype, const TensorOptions &opt
   for (int64_t size : sizes)
     if (size < 0)
       failWith(Code::ShapeMismatch, op, ": size ", size, " is negative");
+}
+
+/// Memory for the caller to fill; what is filled while a program is traced is a constant of it.
+Tensor make(const char *op, IntList sizes, DType dtype, const TensorOptions &options) {
+  checkPlace(op, sizes, options);
   TensorRef tensor = detail::newTensor(dtype, sizes.span());
   if (!tensor)
     failWith(Code::OutOfMemory, op, ": no memory for ", dtype, "[", joined(sizes), "]; ", memory::stats().allocated, " bytes are in use by tensors");
+  if (Recorder *tracing = recorder())
+    tracing->made(*tensor);
   return wrap(std::move(tensor));
 }
 
@@ -45,14 +52,16 @@ void fillDense(const Tensor &tensor, Scalar value) {
   writeScalar(value, tensor.dtype(), &bits);
   int64_t count = tensor.numel(), one = 1;
   if (bits == 0)
-    std::memset(tensor.dataPtr(), 0, static_cast<size_t>(tensor.impl()->denseBytes()));
+    std::memset(tensor.impl()->data(), 0, static_cast<size_t>(tensor.impl()->denseBytes()));
   else if (count)
-    cpu::stridedFill(tensor.dataPtr(), {&one, 1}, {&count, 1}, static_cast<int>(tensor.itemSize()), bits);
+    cpu::stridedFill(tensor.impl()->data(), {&one, 1}, {&count, 1}, static_cast<int>(tensor.itemSize()), bits);
 }
 
 } // namespace
 
 Tensor empty(IntList sizes, const TensorOptions &options) {
+  if (recorder())
+    return zeros(sizes, options);
   return withOptions(make("empty", sizes, dtypeOr(options, defaultDtype()), options), options);
 }
 Tensor emptyStrided(IntList sizes, IntList strides, const TensorOptions &options) {
@@ -66,14 +75,19 @@ Tensor emptyStrided(IntList sizes, IntList strides, const TensorOptions &options
       failWith(Code::ShapeMismatch, "emptyStrided: sizes and strides must not be negative");
     span += span ? (sizes[d] - 1) * strides[d] : 0;
   }
-  Tensor memory = make("emptyStrided", {span}, dtypeOr(options, defaultDtype()), options);
+  Tensor memory = empty({span}, {dtypeOr(options, defaultDtype()), options.device, false});
   return withOptions(viewRaw(memory, {ViewStep::Strided, "emptyStrided", sizes.vector(), strides.vector(), {0}}), options);
 }
 Tensor zeros(IntList sizes, const TensorOptions &options) { return full(sizes, 0, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad}); }
 Tensor ones(IntList sizes, const TensorOptions &options) { return full(sizes, 1, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad}); }
 Tensor full(IntList sizes, Scalar value, const TensorOptions &options) {
   DType natural = value.isFloat() ? defaultDtype() : value.kind() == Scalar::Kind::Bool ? DType::Bool : DType::I64;
-  Tensor tensor = make("full", sizes, dtypeOr(options, natural), options);
+  DType dtype = dtypeOr(options, natural);
+  if (Recorder *tracing = recorder()) {
+    checkPlace("full", sizes, options);
+    return withOptions(wrap(tracing->full(dtype, sizes.span(), value)), options);
+  }
+  Tensor tensor = make("full", sizes, dtype, options);
   fillDense(tensor, value);
   return withOptions(std::move(tensor), options);
 }
@@ -88,8 +102,13 @@ Tensor fullLike(const Tensor &t, Scalar value, const TensorOptions &options) { r
 namespace {
 /// element i = first + i * step, each computed in f64 (integers exactly).
 Tensor sequence(const char *op, int64_t count, Scalar first, Scalar step, DType dtype, const TensorOptions &options) {
+  Recorder *tracing = recorder();
+  if (tracing && !isFloat(dtype) && !first.isFloat() && !step.isFloat()) {
+    checkPlace(op, {count}, options);
+    return withOptions(wrap(tracing->sequence(dtype, count, first.toInt(), step.toInt())), options);
+  }
   Tensor tensor = make(op, {count}, dtype, options);
-  auto *at = static_cast<std::byte *>(tensor.dataPtr());
+  auto *at = static_cast<std::byte *>(tensor.impl()->data());
   for (int64_t i = 0; i < count; ++i, at += sizeOf(dtype)) {
     if (isFloat(dtype) || first.isFloat() || step.isFloat())
       writeScalar(first.toDouble() + static_cast<double>(i) * step.toDouble(), dtype, at);
@@ -118,7 +137,7 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions &op
   double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
   // From both ends, so that both are exact.
   Tensor tensor = make("linspace", {steps}, dtype, options);
-  auto *data = static_cast<std::byte *>(tensor.dataPtr());
+  auto *data = static_cast<std::byte *>(tensor.impl()->data());
   for (int64_t i = 0; i < steps; ++i)
     writeScalar(i < steps / 2 || steps == 1 ? start + static_cast<double>(i) * step : end - static_cast<double>(steps - 1 - i) * step, dtype,
                 data + static_cast<size_t>(i) * sizeOf(dtype));
@@ -126,12 +145,13 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions &op
 }
 Tensor eye(int64_t rows, std::optional<int64_t> columns, const TensorOptions &options) {
   int64_t n = columns.value_or(rows);
-  Tensor tensor = zeros({rows, n}, {dtypeOr(options, defaultDtype()), options.device, false});
+  Tensor tensor = make("eye", {rows, n}, dtypeOr(options, defaultDtype()), options);
+  fillDense(tensor, 0);
   if (int64_t diagonal = std::min(rows, n); diagonal > 0) {
     uint64_t bits = 0;
     writeScalar(1, tensor.dtype(), &bits);
     int64_t stride = n + 1;
-    cpu::stridedFill(tensor.dataPtr(), {&stride, 1}, {&diagonal, 1}, static_cast<int>(tensor.itemSize()), bits);
+    cpu::stridedFill(tensor.impl()->data(), {&stride, 1}, {&diagonal, 1}, static_cast<int>(tensor.itemSize()), bits);
   }
   return withOptions(std::move(tensor), options);
 }
@@ -139,7 +159,7 @@ Tensor scalarTensor(Scalar value, const TensorOptions &options) { return full({}
 
 Tensor detail::fromElements(const void *values, DType dtype, IntList sizes, const TensorOptions &options) {
   Tensor tensor = make("fromVector", sizes, dtype, options);
-  std::memcpy(tensor.dataPtr(), values, static_cast<size_t>(tensor.impl()->denseBytes()));
+  std::memcpy(tensor.impl()->data(), values, static_cast<size_t>(tensor.impl()->denseBytes()));
   if (options.dtype && *options.dtype != dtype)
     tensor = tensor.to(*options.dtype);
   return withOptions(std::move(tensor), options);
@@ -172,10 +192,23 @@ Tensor fromBlob(void *data, IntList sizes, IntList strides, DType dtype, std::fu
   auto storage = detail::borrowStorage(data ? data : nothing, span * static_cast<int64_t>(sizeOf(dtype)), std::move(release));
   if (!storage)
     failWith(Code::OutOfMemory, "fromBlob: no memory");
-  return wrap(detail::newView(std::move(storage), dtype, sizes.span(), strides.span(), 0));
+  TensorRef tensor = detail::newView(std::move(storage), dtype, sizes.span(), strides.span(), 0);
+  if (Recorder *tracing = recorder())
+    tracing->made(*tensor);
+  return wrap(std::move(tensor));
 }
 
 //===-- random ----------------------------------------------------------------------------------------------------===//
+std::pair<Tensor, Tensor> eager::drawBlocks(uint64_t blocks) {
+  if (Recorder *tracing = recorder()) {
+    auto [key, offset] = tracing->random(blocks);
+    return {wrap(std::move(key)), wrap(std::move(offset))};
+  }
+  Generator &generator = graphc::generator();
+  Tensor key = scalarTensor(static_cast<int64_t>(generator.seed()));
+  return {key, scalarTensor(static_cast<int64_t>(generator.advance(blocks)))};
+}
+
 namespace {
 Tensor draw(const char *kind, IntList sizes, DType dtype, const TensorOptions &options) {
   if (sizes.size() > kMaxRank)
@@ -187,8 +220,7 @@ Tensor draw(const char *kind, IntList sizes, DType dtype, const TensorOptions &o
     count *= size;
   }
   int64_t perBlock = sizeOf(dtype) == 8 ? 2 : 4;
-  Generator &generator = graphc::generator();
-  Tensor key = scalarTensor(static_cast<int64_t>(generator.seed())), offset = scalarTensor(static_cast<int64_t>(generator.advance(static_cast<uint64_t>((count + perBlock - 1) / perBlock))));
+  auto [key, offset] = drawBlocks(static_cast<uint64_t>((count + perBlock - 1) / perBlock));
   Call call(kind);
   call.attribute(static_cast<int>(dtype)).attribute(sizes.size()).input(key).input(offset);
   // The numbers depend on the flat place alone.

@@ -13,6 +13,15 @@
 namespace graphc {
 namespace eager {
 
+void fill(const TensorImpl &to, Scalar value) {
+  if (Recorder *tracing = recorder())
+    return tracing->fill(to, value);
+  uint64_t bits = 0;
+  writeScalar(value, to.dtype, &bits);
+  if (to.elements)
+    cpu::stridedFill(to.data(), to.strideSpan(), to.sizeSpan(), static_cast<int>(sizeOf(to.dtype)), bits);
+}
+
 bool requiresGradNow(TensorImpl &tensor) {
   if (tensor.autograd && tensor.autograd->base && tensor.autograd->baseVersion != tensor.storage->version.load(std::memory_order_relaxed))
     refreshView(tensor);
@@ -54,9 +63,7 @@ public:
 
 private:
   void zeroRegion(Tensor &of) const {
-    Tensor region = viewRaw(of, place_);
-    if (region.numel())
-      cpu::stridedFill(region.dataPtr(), region.strides(), region.sizes(), static_cast<int>(region.itemSize()), 0);
+    fill(*viewRaw(of, place_).impl(), 0);
   }
   ViewStep place_;
   std::vector<int64_t> sizes_;
@@ -163,7 +170,7 @@ Tensor &assign(Tensor &self, const char *op, Tensor result) {
   if (result.impl()->requiresGrad)
     checkViewHistory(x, op);
   bool follows = result.impl()->requiresGrad || (requiresGradNow(x) && ThreadContext::current().gradEnabled);
-  detail::copyElements(*result.impl(), x);
+  write(*result.impl(), x);
   bump(self);
   if (follows)
     rebaseHistory(self, result);
@@ -283,10 +290,7 @@ Tensor &Tensor::fill_(Scalar value) {
   checkInPlace(*this, "fill_");
   if (requiresGradNow(*impl_) && GradMode::isEnabled())
     return assign(*this, "fill_", fullLike(*this, value));
-  uint64_t bits = 0;
-  writeScalar(value, impl_->dtype, &bits);
-  if (impl_->elements)
-    cpu::stridedFill(impl_->data(), impl_->strideSpan(), impl_->sizeSpan(), static_cast<int>(itemSize()), bits);
+  fill(*impl_, value);
   bump(*this);
   return *this;
 }

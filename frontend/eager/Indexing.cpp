@@ -264,7 +264,7 @@ Flattened flattenIndexed(const Indexed &indexed) {
   for (int64_t d : which) {
     int64_t n = indexed.view.size(d);
     Tensor index = indexed.tensors[static_cast<size_t>(d)];
-    if (index.numel()) {
+    if (index.numel() && !recorder()) {
       int64_t low = index.amin().item<int64_t>(), high = index.amax().item<int64_t>();
       if (low < -n || high >= n)
         failWith(Code::IndexOutOfRange, "index: index ", low < -n ? low : high, " is out of range [", -n, ", ", n, ") of dim ", d, " of ", nameOf(indexed.view));

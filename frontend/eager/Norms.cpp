@@ -148,11 +148,12 @@ Tensor dropout(const TensorArg &x, double p, bool training) {
     return x;
   if (p == 1)
     return x * 0.0;
-  Generator &random = generator();
   int64_t blocks = (x.numel() + (x.dtype() == DType::F64 ? 1 : 3)) / (x.dtype() == DType::F64 ? 2 : 4);
-  Tensor key = scalarTensor(static_cast<int64_t>(random.seed())), offset = scalarTensor(static_cast<int64_t>(random.advance(static_cast<uint64_t>(blocks))));
+  auto [key, offset] = drawBlocks(static_cast<uint64_t>(blocks));
+  // The numbers depend on the flat place alone, so eager code serves every rank.
+  bool flat = !recorder();
   Call call("dropout");
-  call.attribute(p).input(x.reshape({-1})).input(key).input(offset);
+  call.attribute(p).input(flat ? x.reshape({-1}) : Tensor(x)).input(key).input(offset);
   return call.run([&](GraphBuilder &g) {
     g.result(g.op("dropout", {g.input(0), g.input(1), g.input(2)}, text("p = ", number(p), " : f64")));
   }).reshape(x.sizes());
@@ -214,7 +215,7 @@ Tensor oneHot(const TensorArg &indices, int64_t classes) {
   if (classes <= 0)
     failWith(codes::InvalidArgument, "oneHot: ", classes, " classes");
   NoGrad guard;
-  if (indices.numel() && (indices.amin().item<int64_t>() < 0 || indices.amax().item<int64_t>() >= classes))
+  if (!recorder() && indices.numel() && (indices.amin().item<int64_t>() < 0 || indices.amax().item<int64_t>() >= classes))
     failWith(Code::IndexOutOfRange, "oneHot: a class of ", nameOf(indices), " is out of range [0, ", classes - 1, "]");
   return eq(indices.unsqueeze(-1), arange(classes, {.dtype = indices.dtype()})).to(DType::I64);
 }

@@ -164,10 +164,13 @@ private:
   void takeGradient(Operand &operand, TensorRef &gradient, int result) {
     std::span<const int64_t> dims = part(1 + arguments_ + static_cast<size_t>(result));
     if (!gradient) {
-      gradient = detail::newTensor(function_->program.results[result].dtype, dims);
+      DType dtype = function_->program.results[result].dtype;
+      Recorder *tracing = recorder();
+      gradient = tracing ? tracing->full(dtype, dims, 0) : detail::newTensor(dtype, dims);
       if (!gradient)
         failWith(Code::OutOfMemory, name(), ": no memory for a gradient");
-      std::memset(gradient->data(), 0, static_cast<size_t>(gradient->denseBytes()));
+      if (!tracing)
+        std::memset(gradient->data(), 0, static_cast<size_t>(gradient->denseBytes()));
     }
     bool same = std::ranges::equal(gradient->sizeSpan(), dims);
     if (!gradient->dense && !same)

@@ -23,7 +23,7 @@ struct Axes {
     axes = wrapAxes(op, dims, x.dim());
     tensor = x;
     all = static_cast<int64_t>(axes.size()) == x.dim();
-    if (all && x.dim() > 1 && x.impl()->dense) {
+    if (all && x.dim() > 1 && x.impl()->dense && !recorder()) {
       flat = true;
       keptSizes.assign(static_cast<size_t>(x.dim()), 1);
       tensor = x.view({-1});

@@ -227,9 +227,14 @@ void walk(const Function &function, const Form &form, const int64_t *values, std
 
 void runFunction(Function &function, std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results,
                  std::span<TensorImpl *const> into) {
-  for (Operand &operand : operands)
+  if (Recorder *tracing = recorder()) [[unlikely]]
+    return tracing->call(function, operands, symbols, results, into);
+  for (Operand &operand : operands) {
+    if (!operand.tensor->storage->data) [[unlikely]]
+      needElements(*operand.tensor, function.name.c_str());
     if (!operand.dense)
       makeDense(operand);
+  }
   const Form &form = function.form();
   int64_t values[256];
   if (form.shapes.tape.exprs.size() > 256 || !form.shapes.tape.evaluate(symbols, values))

@@ -35,6 +35,20 @@ Services &Services::get() {
   return *services;
 }
 
+Recorder *recorder() { return ThreadContext::current().state().recorder; }
+
+TracePause::TracePause() : before_(std::exchange(ThreadContext::current().state().recorder, nullptr)) {}
+TracePause::~TracePause() { ThreadContext::current().state().recorder = before_; }
+
+void needElements(const TensorImpl &tensor, const char *what) {
+  Recorder *tracing = recorder();
+  if (tracing && tracing->isTraced(tensor))
+    failWith(codes::TensorAccess, what, ": the elements of ", nameOf(tensor),
+             " are not known while the program is compiled; return the tensor and read it outside, choose by it with cond() or where(), repeat with whileLoop()");
+  if (!tensor.storage->data)
+    failWith(codes::TensorAccess, what, ": ", nameOf(tensor), " was made while a program was compiled and holds no elements; return it from the program instead");
+}
+
 void Services::forget() {
   std::lock_guard lock(mutex_);
   functions_.clear();

@@ -4,6 +4,7 @@
 #include "frontend/compile/OpCompiler.h"
 #include "frontend/eager/Dispatch.h"
 #include "frontend/eager/OpStore.h"
+#include "frontend/eager/Tracing.h"
 #include "frontend/graphc/context.h"
 
 #include <unordered_map>
@@ -65,6 +66,7 @@ struct ThreadContext::State {
   eager::KeyMap<std::shared_ptr<Context>> contexts;
   OpStatistics statistics;
   Generator generator;
+  eager::Recorder *recorder = nullptr; // while a program is traced
 };
 
 } // namespace graphc

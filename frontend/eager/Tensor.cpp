@@ -100,7 +100,10 @@ bool Tensor::isView() const { return get(impl_).autograd && impl_->autograd->bas
 bool Tensor::sharesStorage(const Tensor &other) const { return get(impl_).storage == get(other.impl_).storage; }
 uint32_t Tensor::version() const { return get(impl_).storage->version.load(std::memory_order_relaxed); }
 std::string Tensor::describe() const { return impl_ ? detail::describe(*impl_) : "undefined"; }
-void *Tensor::dataPtr() const { return get(impl_).data(); }
+void *Tensor::dataPtr() const {
+  needElements(get(impl_), "dataPtr");
+  return impl_->data();
+}
 
 //===-- elements --------------------------------------------------------------------------------------------------===//
 void *Tensor::hostData(DType dtype, size_t elementBytes) const {
@@ -113,6 +116,7 @@ void *Tensor::hostData(DType dtype, size_t elementBytes) const {
     failWith(Code::TypeMismatch, "span: ", nameOf(*impl_), " holds ", impl_->dtype, ", not ", dtype, "; convert it with to()");
   if (!impl_->dense)
     failWith(codes::TensorAccess, "span: ", nameOf(*impl_), " is a view with strides [", joined(impl_->strideSpan()), "]; call contiguous() first");
+  needElements(*impl_, "span");
   return impl_->data();
 }
 
@@ -143,10 +147,12 @@ Scalar eager::readScalar(DType dtype, const void *at) {
 Scalar Tensor::itemScalar() const {
   if (get(impl_).elements != 1)
     failWith(codes::TensorAccess, "item: ", nameOf(*impl_), " has ", impl_->elements, " elements, not one");
+  needElements(*impl_, "item");
   return readScalar(impl_->dtype, impl_->data());
 }
 
 void Tensor::copyElements(DType dtype, void *out) const {
+  needElements(get(impl_), "toVector");
   NoGrad guard;
   Tensor dense = detach().to(dtype).contiguous();
   std::memcpy(out, dense.dataPtr(), static_cast<size_t>(dense.impl()->denseBytes()));

@@ -1,4 +1,5 @@
 #include "frontend/eager/Views.h"
+#include "frontend/eager/Tracing.h"
 
 #include "frontend/graphc/autograd.h"
 #include "frontend/graphc/context.h"
@@ -193,7 +194,7 @@ Tensor spread(const ViewStep &step, const Tensor &gradient, const std::vector<in
       accumulateElements(dense, places);
     } else {
       result = zeros(sizes, {.dtype = dense.dtype()});
-      detail::copyElements(*dense.impl(), *viewRaw(result, step).impl());
+      write(*dense.impl(), *viewRaw(result, step).impl());
     }
   }
   if (GradMode::isEnabled() && gradient.requiresGrad())
@@ -226,8 +227,17 @@ Tensor wayBack(const ViewStep &step, const Tensor &gradient, const std::vector<i
 
 } // namespace
 
+void write(const TensorImpl &from, const TensorImpl &to) {
+  if (Recorder *tracing = recorder())
+    tracing->write(from, to);
+  else
+    detail::copyElements(from, to);
+}
+
 void accumulateElements(const Tensor &from, const Tensor &to) {
   const TensorImpl &x = *from.impl(), &y = *to.impl();
+  if (Recorder *tracing = recorder())
+    return tracing->accumulate(x, y);
   auto add = [&]<typename T>(T) {
     std::function<void(int, const T *, T *)> level = [&](int d, const T *in, T *out) {
       if (d == x.rank) {
@@ -275,10 +285,14 @@ Tensor viewRecorded(const Tensor &of, ViewStep step, ViewOrigin origin) {
 
 Tensor copyNode(const Tensor &of) {
   TensorImpl &x = *of.impl();
-  TensorRef dense = detail::newTensor(x.dtype, x.sizeSpan());
+  Recorder *tracing = recorder();
+  if (!tracing)
+    needElements(x, "clone");
+  TensorRef dense = tracing ? tracing->copy(x) : detail::newTensor(x.dtype, x.sizeSpan());
   if (!dense)
     failWith(Code::OutOfMemory, "clone: no memory for ", nameOf(x));
-  detail::copyDense(x, dense->data());
+  if (!tracing)
+    detail::copyDense(x, dense->data());
   Tensor result = wrap(std::move(dense));
   if (ThreadContext::current().gradEnabled && requiresGradNow(x))
     setHistory(result, NodeRef::adopt(new CopyNode), of);

@@ -21,6 +21,10 @@ Tensor movedimRaw(const Tensor &of, int64_t from, int64_t to);
 /// A dense copy, recorded.
 Tensor copyNode(const Tensor &of);
 
+/// to = from, of the same sizes and dtype.
+void write(const TensorImpl &from, const TensorImpl &to);
+/// Every element of `to` becomes `value`.
+void fill(const TensorImpl &to, Scalar value);
 /// to += from, element by element in order; several elements of `to` may be one.
 void accumulateElements(const Tensor &from, const Tensor &to);
 

@@ -4,6 +4,7 @@
 #include "frontend/graphc/autograd.h"
 #include "frontend/graphc/batch.h"
 #include "frontend/graphc/checkpoint.h"
+#include "frontend/graphc/compile.h"
 #include "frontend/graphc/context.h"
 #include "frontend/graphc/data.h"
 #include "frontend/graphc/datasets.h"

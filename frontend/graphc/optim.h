@@ -53,6 +53,8 @@ public:
   void step();
   /// Calls `closure` with gradients enabled, then steps; gives the closure's loss.
   Tensor step(const std::function<Tensor()> &closure);
+  /// Makes the state of every parameter that has none yet, as the first step would.
+  void makeState();
   /// Takes gradients away, or fills them with zeros.
   void zeroGrad(bool setToNone = true);
 
@@ -73,17 +75,21 @@ public:
   std::function<void()> prepareLoad(const SavedState &state);
 
   struct Slot; // a parameter and its state
+  struct Update; // its way through one step
 protected:
   Optimizer();
   void addParameters(std::vector<Tensor> parameters);
   /// Names of the tensors a parameter's state consists of, under the group's options.
   virtual std::vector<std::string> stateNames(size_t group) const = 0;
   virtual double initialState(size_t group) const { return 0; }
-  virtual void update(size_t group, Slot &slot) = 0;
+  /// What a parameter goes through at `step`, counted from 1.
+  virtual Update update(size_t group, int64_t step) const = 0;
   virtual void saveOptions(size_t group, SavedState &state, const std::string &prefix) const = 0;
   virtual std::function<void()> readOptions(size_t group, const SavedState &state, const std::string &prefix) = 0;
 
 private:
+  void apply(size_t group, Slot &slot);
+  void makeState(size_t group, Slot &slot);
   struct Groups;
   std::unique_ptr<Groups> groups_;
 };
@@ -133,7 +139,7 @@ public:
 
 private:
   std::vector<std::string> stateNames(size_t group) const override;
-  void update(size_t group, Slot &slot) override;
+  Update update(size_t group, int64_t step) const override;
 };
 class Adam : public OptimizerOf<AdamOptions> {
 public:
@@ -143,7 +149,7 @@ public:
 
 private:
   std::vector<std::string> stateNames(size_t group) const override;
-  void update(size_t group, Slot &slot) override;
+  Update update(size_t group, int64_t step) const override;
 };
 class AdamW : public OptimizerOf<AdamWOptions> {
 public:
@@ -153,7 +159,7 @@ public:
 
 private:
   std::vector<std::string> stateNames(size_t group) const override;
-  void update(size_t group, Slot &slot) override;
+  Update update(size_t group, int64_t step) const override;
 };
 class RMSprop : public OptimizerOf<RmspropOptions> {
 public:
@@ -163,7 +169,7 @@ public:
 
 private:
   std::vector<std::string> stateNames(size_t group) const override;
-  void update(size_t group, Slot &slot) override;
+  Update update(size_t group, int64_t step) const override;
 };
 class Adagrad : public OptimizerOf<AdagradOptions> {
 public:
@@ -174,7 +180,7 @@ public:
 private:
   std::vector<std::string> stateNames(size_t group) const override;
   double initialState(size_t group) const override { return options(group).initialAccumulator; }
-  void update(size_t group, Slot &slot) override;
+  Update update(size_t group, int64_t step) const override;
 };
 
 // ---- gradients ----

@@ -110,14 +110,14 @@ std::vector<std::string> SGD::stateNames(size_t group) const {
   return options(group).momentum != 0 ? std::vector<std::string>{"momentum_buffer"} : std::vector<std::string>{};
 }
 
-void SGD::update(size_t group, Slot &slot) {
+Optimizer::Update SGD::update(size_t group, int64_t step) const {
   const SgdOptions &o = options(group);
   // The first buffer is the gradient itself, undampened.
-  bool first = slot.step == 1;
+  bool first = step == 1;
   double keep = first ? 0 : o.momentum, add = first ? 1 : 1 - o.dampening;
-  double numbers[] = {o.maximize ? o.lr : -o.lr, o.maximize ? -o.weightDecay : o.weightDecay, keep, add, o.momentum};
+  std::vector<double> numbers = {o.maximize ? o.lr : -o.lr, o.maximize ? -o.weightDecay : o.weightDecay, keep, add, o.momentum};
   int variant = (o.weightDecay != 0) | (o.momentum != 0) << 1 | o.nesterov << 2;
-  applyUpdate("sgd", variant, slot, numbers, [&](UpdateGraph &u) {
+  return Optimizer::Update{"sgd", variant, std::move(numbers), [=](UpdateGraph &u) {
     Value grad = u.gradient;
     if (o.weightDecay != 0)
       grad = u.add(grad, u.mul(u.numbers[1], u.parameter));
@@ -127,7 +127,7 @@ void SGD::update(size_t group, Slot &slot) {
       grad = o.nesterov ? u.add(grad, u.mul(u.numbers[4], buffer)) : buffer;
     }
     u.parameter = u.add(u.parameter, u.mul(u.numbers[0], grad));
-  });
+  }};
 }
 
 // ---- Adam, AdamW ----
@@ -144,13 +144,13 @@ std::vector<std::string> adamStates(const Options &options) {
 
 /// ε is added after the correction, outside the root.
 template <typename Options>
-void adam(const char *name, const Options &o, bool decoupled, Optimizer::Slot &slot) {
-  double step = static_cast<double>(slot.step);
+auto adam(const char *name, const Options &o, bool decoupled, int64_t count) {
+  double step = static_cast<double>(count);
   double rate = o.lr / (1 - std::pow(o.beta1, step)), correction = std::sqrt(1 - std::pow(o.beta2, step));
   double decay = decoupled ? 1 - o.lr * o.weightDecay : o.weightDecay;
-  double numbers[] = {-rate, 1 - o.beta1, o.beta2, 1 - o.beta2, correction, o.epsilon, decay, o.maximize ? -1. : 1.};
+  std::vector<double> numbers = {-rate, 1 - o.beta1, o.beta2, 1 - o.beta2, correction, o.epsilon, decay, o.maximize ? -1. : 1.};
   int variant = (o.weightDecay != 0) | o.amsgrad << 1 | o.maximize << 2;
-  applyUpdate(name, variant, slot, numbers, [&](UpdateGraph &u) {
+  return Optimizer::Update{name, variant, std::move(numbers), [=](UpdateGraph &u) {
     Value grad = o.maximize ? u.mul(u.numbers[7], u.gradient) : u.gradient, parameter = u.parameter;
     if (o.weightDecay != 0) {
       if (decoupled)
@@ -166,15 +166,15 @@ void adam(const char *name, const Options &o, bool decoupled, Optimizer::Slot &s
       square = u.state[2] = u.max(u.state[2], square);
     Value denominator = u.add(u.div(u.sqrt(square), u.numbers[4]), u.numbers[5]);
     u.parameter = u.add(parameter, u.mul(u.numbers[0], u.div(mean, denominator)));
-  });
+  }};
 }
 
 } // namespace
 
 std::vector<std::string> Adam::stateNames(size_t group) const { return adamStates(options(group)); }
-void Adam::update(size_t group, Slot &slot) { adam("adam", options(group), false, slot); }
+Optimizer::Update Adam::update(size_t group, int64_t step) const { return adam("adam", options(group), false, step); }
 std::vector<std::string> AdamW::stateNames(size_t group) const { return adamStates(options(group)); }
-void AdamW::update(size_t group, Slot &slot) { adam("adamw", options(group), true, slot); }
+Optimizer::Update AdamW::update(size_t group, int64_t step) const { return adam("adamw", options(group), true, step); }
 
 // ---- RMSprop ----
 
@@ -187,11 +187,11 @@ std::vector<std::string> RMSprop::stateNames(size_t group) const {
   return names;
 }
 
-void RMSprop::update(size_t group, Slot &slot) {
+Optimizer::Update RMSprop::update(size_t group, int64_t step) const {
   const RmspropOptions &o = options(group);
-  double numbers[] = {-o.lr, o.alpha, 1 - o.alpha, o.epsilon, o.weightDecay, o.momentum, o.maximize ? -1. : 1.};
+  std::vector<double> numbers = {-o.lr, o.alpha, 1 - o.alpha, o.epsilon, o.weightDecay, o.momentum, o.maximize ? -1. : 1.};
   int variant = (o.weightDecay != 0) | (o.momentum != 0) << 1 | o.centered << 2 | o.maximize << 3;
-  applyUpdate("rmsprop", variant, slot, numbers, [&](UpdateGraph &u) {
+  return Optimizer::Update{"rmsprop", variant, std::move(numbers), [=](UpdateGraph &u) {
     Value grad = o.maximize ? u.mul(u.numbers[6], u.gradient) : u.gradient;
     if (o.weightDecay != 0)
       grad = u.add(grad, u.mul(u.numbers[4], u.parameter));
@@ -205,25 +205,25 @@ void RMSprop::update(size_t group, Slot &slot) {
     if (o.momentum != 0)
       move = u.state[1] = u.add(u.mul(u.numbers[5], u.state[1]), move);
     u.parameter = u.add(u.parameter, u.mul(u.numbers[0], move));
-  });
+  }};
 }
 
 // ---- Adagrad ----
 
 std::vector<std::string> Adagrad::stateNames(size_t) const { return {"sum"}; }
 
-void Adagrad::update(size_t group, Slot &slot) {
+Optimizer::Update Adagrad::update(size_t group, int64_t step) const {
   const AdagradOptions &o = options(group);
-  double rate = o.lr / (1 + static_cast<double>(slot.step - 1) * o.lrDecay);
-  double numbers[] = {-rate, o.epsilon, o.weightDecay, o.maximize ? -1. : 1.};
+  double rate = o.lr / (1 + static_cast<double>(step - 1) * o.lrDecay);
+  std::vector<double> numbers = {-rate, o.epsilon, o.weightDecay, o.maximize ? -1. : 1.};
   int variant = (o.weightDecay != 0) | o.maximize << 1;
-  applyUpdate("adagrad", variant, slot, numbers, [&](UpdateGraph &u) {
+  return Optimizer::Update{"adagrad", variant, std::move(numbers), [=](UpdateGraph &u) {
     Value grad = o.maximize ? u.mul(u.numbers[3], u.gradient) : u.gradient;
     if (o.weightDecay != 0)
       grad = u.add(grad, u.mul(u.numbers[2], u.parameter));
     Value sum = u.state[0] = u.add(u.state[0], u.mul(grad, grad));
     u.parameter = u.add(u.parameter, u.mul(u.numbers[0], u.div(grad, u.add(u.sqrt(sum), u.numbers[1]))));
-  });
+  }};
 }
 
 } // namespace graphc::optim

@@ -1,5 +1,6 @@
 #include "frontend/optim/Optimizer.h"
 
+#include "frontend/eager/Tracing.h"
 #include "frontend/graphc/autograd.h"
 #include "frontend/graphc/factories.h"
 #include "frontend/tensor/Raise.h"
@@ -90,12 +91,29 @@ void Optimizer::step() {
     for (Slot &slot : groups_->list[group].slots) {
       if (!slot.parameter.grad().defined())
         continue;
-      if (slot.state.empty())
-        for (size_t k = 0; k < stateNames(group).size(); ++k)
-          slot.state.push_back(fullLike(slot.parameter.detach(), Scalar(initialState(group))));
+      makeState(group, slot);
+      if (eager::Recorder *tracing = eager::recorder())
+        tracing->stepRises(&slot.step);
       ++slot.step;
-      update(group, slot);
+      apply(group, slot);
     }
+}
+
+void Optimizer::makeState(size_t group, Slot &slot) {
+  size_t parts = stateNames(group).size();
+  if (slot.state.size() == parts || parts == 0)
+    return;
+  // It outlives a trace that needs it first.
+  eager::TracePause outside;
+  NoGrad guard;
+  while (slot.state.size() < parts)
+    slot.state.push_back(fullLike(slot.parameter.detach(), Scalar(initialState(group))));
+}
+
+void Optimizer::makeState() {
+  for (size_t group = 0; group < groups(); ++group)
+    for (Slot &slot : groups_->list[group].slots)
+      makeState(group, slot);
 }
 
 Tensor Optimizer::step(const std::function<Tensor()> &closure) {
@@ -171,7 +189,14 @@ std::function<void()> Optimizer::prepareLoad(const SavedState &state) {
       }
       commits.push_back([&slot = slots[k], step, tensors = std::move(tensors)]() mutable {
         slot.step = step;
-        slot.state = std::move(tensors);
+        // Compiled steps know the tensors there are.
+        if (slot.state.size() != tensors.size()) {
+          slot.state = std::move(tensors);
+          return;
+        }
+        NoGrad guard;
+        for (size_t part = 0; part < tensors.size(); ++part)
+          slot.state[part].copy_(tensors[part]);
       });
     }
     commits.push_back(std::move(options));
@@ -184,18 +209,28 @@ std::function<void()> Optimizer::prepareLoad(const SavedState &state) {
 
 // ---- the fused update ----
 
-void applyUpdate(const char *name, int variant, Optimizer::Slot &slot, std::span<const double> numbers,
-                 const std::function<void(UpdateGraph &)> &formula) {
+void Optimizer::apply(size_t group, Slot &slot) {
+  Update update = this->update(group, slot.step);
   Tensor &parameter = slot.parameter;
   Tensor grad = parameter.grad();
   DType stored = parameter.dtype(), dtype = stored == DType::F64 ? DType::F64 : DType::F32;
-  eager::Call call(name);
-  call.attribute(variant).noGradient().elementwise();
+  eager::Call call(update.name);
+  call.attribute(update.variant).noGradient().elementwise();
   call.input(grad, dtype).input(parameter, dtype);
   for (const Tensor &each : slot.state)
     call.input(each, dtype);
-  for (double number : numbers)
-    call.input(Scalar(number), dtype);
+  size_t numbers = update.numbers.size();
+  if (eager::Recorder *tracing = eager::recorder()) {
+    auto read = [this, group, step = &slot.step] {
+      Update now = this->update(group, *step);
+      return eager::LiveNumbers{now.variant, std::move(now.numbers)};
+    };
+    for (const graphc::detail::TensorRef &number : tracing->numbers(this, group, &slot.step, dtype, read))
+      call.input(eager::wrap(number), dtype);
+  } else {
+    for (double number : update.numbers)
+      call.input(Scalar(number), dtype);
+  }
   std::vector<Tensor> into = {parameter};
   into.insert(into.end(), slot.state.begin(), slot.state.end());
   // Where everything lies densely, one kernel reads each element once and writes it where it was.
@@ -208,9 +243,9 @@ void applyUpdate(const char *name, int variant, Optimizer::Slot &slot, std::span
     int at = 2;
     for (size_t k = 0; k < slot.state.size(); ++k)
       graph.state.push_back(g.input(at++));
-    for (size_t k = 0; k < numbers.size(); ++k)
+    for (size_t k = 0; k < numbers; ++k)
       graph.numbers.push_back(g.input(at++));
-    formula(graph);
+    update.formula(graph);
     auto give = [&](UpdateGraph::Value value) { g.result(dtype == stored ? value : g.cast(value, stored, g.dims(1))); };
     give(graph.parameter);
     for (UpdateGraph::Value value : graph.state)

@@ -4,6 +4,7 @@
 #include "frontend/eager/Dispatch.h"
 #include "frontend/graphc/optim.h"
 
+#include <functional>
 #include <span>
 
 namespace graphc::optim {
@@ -31,9 +32,13 @@ struct UpdateGraph {
   Value lerp(Value a, Value b, Value t) { return add(a, mul(t, sub(b, a))); }
 };
 
-/// Runs `formula` on a parameter and its state, in place. `name` and `variant` tell one formula from another; `numbers` are
-/// arguments of the compiled code. The formula leaves new values in `parameter` and `state`.
-void applyUpdate(const char *name, int variant, Optimizer::Slot &slot, std::span<const double> numbers,
-                 const std::function<void(UpdateGraph &)> &formula);
+/// One update of a parameter at its step. `name` and `variant` tell one formula from another; `numbers` are arguments of the
+/// compiled code. The formula leaves new values in `parameter` and `state`.
+struct Optimizer::Update {
+  const char *name;
+  int variant = 0;
+  std::vector<double> numbers;
+  std::function<void(UpdateGraph &)> formula;
+};
 
 } // namespace graphc::optim
