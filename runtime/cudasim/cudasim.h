@@ -31,6 +31,8 @@ extern "C" {
  *   report=stderr|none|FILE      where reports are printed (default stderr)
  *   idle=MS                      run queued work when the program makes no call for so long (default 1000; callbacks 5)
  *   steps=N                      warp instructions one launch may execute
+ *   stack=SIZE                   a thread's stack for recursion and alloca until cuCtxSetLimit (default 1024)
+ *   level=x86-64|x86-64-v3|x86-64-v4   instructions to use, for modules loaded from now on (default: the best)
  * Returns 0; 1 when an option is unknown or malformed (nothing is changed); 2 when gpu, cc, devices, memory or
  * check=uninitialised come after cuInit. graphcCudasimError() says what was wrong. */
 int graphcCudasimConfigure(const char *options);

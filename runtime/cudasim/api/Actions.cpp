@@ -100,6 +100,7 @@ CUresult makeKernelAction(CUfunction handle, Dim3 grid, Dim3 block, uint32_t sha
   action->block = block;
   action->sharedBytes = sharedBytes;
   action->cooperative = cooperative;
+  action->stackBytes = uint32_t(context->limit(CU_LIMIT_STACK_SIZE));
   action->params.resize(info.paramBytes);
   if (kernelParams && extra)
     return CUDA_ERROR_INVALID_VALUE;
@@ -147,6 +148,7 @@ void KernelAction::run(Operation &operation) {
   config.cluster = cluster;
   config.dynamicSharedBytes = sharedBytes;
   config.cooperative = cooperative;
+  config.stackBytes = stackBytes;
   config.params = params;
   config.seed = options.seed;
   config.hostThreads = options.hostThreads;
@@ -349,8 +351,8 @@ std::string ValueAction::describe() const {
   return std::string(wait ? "cuStreamWaitValue" : "cuStreamWriteValue") + (wide ? "64" : "32") + " at " + hex(address);
 }
 
-bool ValueAction::ready() const {
-  if (!wait)
+bool ValueAction::ready(const Operation &operation) const {
+  if (!wait || operation.context->failure) // what would write the value may have been skipped
     return true;
   if (wide) {
     auto now = int64_t(__atomic_load_n(reinterpret_cast<uint64_t *>(address), __ATOMIC_ACQUIRE));

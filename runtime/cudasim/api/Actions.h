@@ -9,7 +9,7 @@ class KernelAction final : public Action {
 public:
   Function *function = nullptr;
   Dim3 grid, block, cluster;
-  uint32_t sharedBytes = 0;
+  uint32_t sharedBytes = 0, stackBytes = 1024;
   bool cooperative = false;
   std::vector<std::byte> params;
   std::string kernelName; ///< survives the module
@@ -109,7 +109,7 @@ public:
   std::string describe() const override;
   int nodeType() const override { return CU_GRAPH_NODE_TYPE_BATCH_MEM_OP; }
   bool touchesAnything() const override { return true; }
-  bool ready() const override;
+  bool ready(const Operation &operation) const override;
   void run(Operation &operation) override;
 };
 

@@ -10,10 +10,17 @@ CUcontext handleOf(Context *context) { return reinterpret_cast<CUcontext>(contex
 constexpr unsigned contextFlags = CU_CTX_SCHED_MASK | CU_CTX_MAP_HOST | CU_CTX_LMEM_RESIZE_TO_MAX |
                                   CU_CTX_COREDUMP_ENABLE | CU_CTX_USER_COREDUMP_ENABLE | CU_CTX_SYNC_MEMOPS;
 
-size_t defaultLimit(int limit) {
-  switch (limit) {
+constexpr size_t mostStack = 512 << 10; ///< local memory of one thread
+
+} // namespace
+
+size_t Context::limit(int which) const {
+  auto it = limits.find(which);
+  if (it != limits.end())
+    return it->second;
+  switch (which) {
   case CU_LIMIT_STACK_SIZE:
-    return 1024;
+    return Driver::get().options.stackBytes;
   case CU_LIMIT_PRINTF_FIFO_SIZE:
     return 1 << 20;
   case CU_LIMIT_MALLOC_HEAP_SIZE:
@@ -24,8 +31,6 @@ size_t defaultLimit(int limit) {
     return 0;
   }
 }
-
-} // namespace
 
 extern "C" {
 
@@ -257,6 +262,10 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
   CUDASIM_ENTER(Live);
   switch (limit) {
   case CU_LIMIT_STACK_SIZE:
+    if (value > mostStack)
+      return CUDA_ERROR_INVALID_VALUE;
+    context->limits[limit] = value;
+    return CUDA_SUCCESS;
   case CU_LIMIT_PRINTF_FIFO_SIZE:
   case CU_LIMIT_MALLOC_HEAP_SIZE:
   case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
@@ -275,8 +284,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit) {
   if (limit < 0 || limit > CU_LIMIT_PERSISTING_L2_CACHE_SIZE || limit == CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH ||
       limit == CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT)
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  auto it = context->limits.find(limit);
-  *value = it == context->limits.end() ? defaultLimit(limit) : it->second;
+  *value = context->limit(limit);
   return CUDA_SUCCESS;
 }
 

@@ -77,7 +77,8 @@ struct Context {
   std::map<std::thread::id, Stream *> perThread;
   std::vector<Stream *> streams; ///< all, these defaults included
   std::vector<std::pair<OperationRef, VectorClock>> orphans; ///< last work of destroyed streams
-  std::map<int, size_t> limits;
+  std::map<int, size_t> limits;  ///< those that were set
+  size_t limit(int which) const; ///< set or default
   CUfunc_cache cacheConfig = CU_FUNC_CACHE_PREFER_NONE;
   std::set<Context *> peers;
   bool reported = false;

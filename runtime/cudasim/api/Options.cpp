@@ -56,6 +56,7 @@ bool parseChecks(std::string_view list, Checks &checks) {
 bool parseOptions(std::string_view text, Options &options, std::string &error) {
   Options result = options;
   bool ccGiven = false;
+  std::string_view level;
   while (!text.empty()) {
     size_t comma = text.find_first_of(",;");
     std::string_view item = text.substr(0, comma);
@@ -160,12 +161,22 @@ bool parseOptions(std::string_view text, Options &options, std::string &error) {
     } else if (key == "steps") {
       if (!parseNumber(value, result.stepBudget))
         return wants("a number of warp instructions");
+    } else if (key == "stack") {
+      if (!parseBytes(value, number) || number > (uint64_t(512) << 10))
+        return wants("a size of at most 512KiB");
+      result.stackBytes = uint32_t(number);
+    } else if (key == "level") {
+      level = value;
     } else {
       error = "cudasim option \"" + std::string(item) +
               "\" is unknown: gpu, cc, devices, memory, seed, schedule, threads, check, streams, hostwatch, action, "
-              "counters, report, idle and steps exist";
+              "counters, report, idle, steps, stack and level exist";
       return false;
     }
+  }
+  if (!level.empty() && !setHandlerLevel(level)) { // last: it takes effect at once
+    error = "cudasim option \"level=" + std::string(level) + "\": level takes x86-64, x86-64-v3 or x86-64-v4, if this processor has it";
+    return false;
   }
   options = result;
   return true;

@@ -24,6 +24,7 @@ struct Options {
   std::string report = "stderr";
   unsigned idleMs = 1000;
   uint64_t stepBudget = 0;
+  uint32_t stackBytes = 1024;
   /// One of the options that shape devices was given.
   bool shapesDevices = false;
 };

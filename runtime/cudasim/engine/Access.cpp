@@ -80,13 +80,13 @@ uint32_t resolveAccess(Warp &warp, const Inst &inst, const MemOp &mem, const uin
       break;
     }
     case MemSpace::Local: {
-      uint32_t localBytes = launch.function->localBytes;
-      if (address + bytes > localBytes) {
+      uint32_t end = localEnd(warp, lane);
+      if (address >= windowSize || address + bytes > end) {
         report(warp, inst, lane, FindingKind::OutOfBounds, accessText(mem, write, bytes, space), original, bytes, {}, true,
-               "the thread has " + std::to_string(localBytes) + " bytes of local memory");
+               "the thread has " + std::to_string(end) + " bytes of local memory" + (launch.function->usesStack ? ", its stack included" : ""));
         continue;
       }
-      pointers[lane] = block.local + uint64_t(warp.index * 32 + lane) * localBytes + address;
+      pointers[lane] = localMemory(warp, lane, uint32_t(address));
       break;
     }
     case MemSpace::Param: {

@@ -58,7 +58,7 @@ static void foldConstants(Lowered &lowered) {
     Inst &old = lowered.code[i];
     code.push_back(old);
     Inst &inst = code.back();
-    if (inst.kind == Kind::Branch)
+    if (inst.kind == Kind::Branch || inst.kind == Kind::Call)
       inst.target = newIndex[inst.target];
     begins.push_back(uint32_t(fixups.size()));
     for (uint32_t f = lowered.fixupBegin[i]; f < lowered.fixupBegin[i + 1]; ++f) {
@@ -92,7 +92,9 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
     if (inst.kind == Kind::Branch) {
       leader[inst.target] = true;
       leader[i + 1] = true;
-    } else if (inst.kind == Kind::Exit) {
+    } else if (inst.kind == Kind::Call) { // to liveness an ordinary instruction: what is live across it is saved
+      leader[inst.target] = true;
+    } else if (inst.kind == Kind::Exit || inst.kind == Kind::Return) {
       leader[i + 1] = true;
     }
   }
@@ -132,7 +134,7 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
       conditional |= fix.where == &inst.guard;
     if (inst.kind == Kind::Branch && inst.target < count)
       successors[b][0] = int(blockOf[inst.target]);
-    if ((conditional || (inst.kind != Kind::Branch && inst.kind != Kind::Exit)) && last + 1 < count)
+    if ((conditional || (inst.kind != Kind::Branch && inst.kind != Kind::Exit && inst.kind != Kind::Return)) && last + 1 < count)
       successors[b][1] = int(b) + 1;
   }
   for (bool changed = true; changed;) {
@@ -177,6 +179,35 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
       if (fix.isDef)
         extend(fix.reg, uint32_t(2 * i + 1));
     }
+  }
+  // What each call saves: live after the instruction that follows it, and not a result.
+  std::vector<std::pair<CallSite *, std::vector<int>>> saves;
+  for (size_t i = 0; i + 1 < count; ++i) {
+    if (lowered.code[i].kind != Kind::Call)
+      continue;
+    std::vector<uint64_t> live(liveOut.row(blockOf[i]), liveOut.row(blockOf[i]) + gen.words);
+    auto set = [&](int reg, bool on) {
+      uint64_t bit = uint64_t(1) << (reg % 64);
+      live[size_t(reg) / 64] = on ? live[size_t(reg) / 64] | bit : live[size_t(reg) / 64] & ~bit;
+    };
+    for (size_t j = starts[blockOf[i] + 1]; j-- > i + 2;) {
+      bool guarded = false;
+      for (const Fixup &fix : fixups(j))
+        guarded |= fix.where == &lowered.code[j].guard;
+      for (const Fixup &fix : fixups(j))
+        if (fix.isDef && !guarded)
+          set(fix.reg, false);
+      for (const Fixup &fix : fixups(j))
+        if (fix.isUse)
+          set(fix.reg, true);
+    }
+    for (const Fixup &fix : fixups(i + 1))
+      set(fix.reg, false);
+    auto site = std::find_if(function.calls.begin(), function.calls.end(), [&](const CallSite &site) { return &site == lowered.code[i].call; });
+    saves.push_back({&*site, {}});
+    for (size_t word = 0; word < gen.words; ++word)
+      for (uint64_t rest = live[word]; rest; rest &= rest - 1)
+        saves.back().second.push_back(int(word * 64) + __builtin_ctzll(rest));
   }
   std::vector<Interval> order;
   for (size_t reg = 0; reg < regs; ++reg)
@@ -234,6 +265,22 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
     default: return wideBase + slotOf[reg] * 256;
     }
   };
+  // The saved registers lie behind each frame's variables.
+  for (Frame &frame : function.frames)
+    frame.bytes = frame.localBytes = (frame.localBytes + 7) & ~7u;
+  uint32_t kernelBytes = function.localBytes = saves.empty() ? function.localBytes : (function.localBytes + 7) & ~7u;
+  for (auto &[site, live] : saves) {
+    uint32_t offset = site->caller < 0 ? kernelBytes : function.frames[size_t(site->caller)].localBytes;
+    for (RegClass cls : {RegClass::Wide, RegClass::Word, RegClass::Predicate})
+      for (int reg : live)
+        if (lowered.registers[reg] == cls) {
+          uint8_t bytes = cls == RegClass::Wide ? 8 : cls == RegClass::Word ? 4 : 0;
+          site->saved.push_back({refOf(reg), offset, bytes});
+          offset += std::max<uint32_t>(bytes, 1);
+        }
+    uint32_t &end = site->caller < 0 ? function.localBytes : function.frames[size_t(site->caller)].bytes;
+    end = std::max(end, (offset + 7) & ~7u);
+  }
   function.useBegin.push_back(0);
   for (size_t i = 0; i < count; ++i) {
     for (const Fixup &fix : fixups(i)) {
@@ -266,6 +313,13 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
   for (auto &list : function.lists)
     for (Ref &ref : list)
       patchSpecial(ref);
+  for (CallSite &site : function.calls)
+    for (CallSite::Register &argument : site.argumentRegisters)
+      patchSpecial(argument.ref);
+  if (function.usesStack) {
+    patchSpecial(function.frameBase);
+    patchSpecial(function.stackTop);
+  }
   function.code.assign(lowered.code.begin(), lowered.code.end());
   // What ptxas would need, roughly: live words, addressing temporaries, and its granularity of eight.
   function.info.registers = std::min(255u, ((wordsPeak + 6 + 7) / 8) * 8);

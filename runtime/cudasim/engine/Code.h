@@ -14,6 +14,7 @@ struct Warp;
 struct Block;
 struct Worker;
 struct Inst;
+struct CallSite;
 
 /// `d` is where a Simd handler writes (the register, or scratch that is blended in afterwards); null for others.
 using Handler = void (*)(Warp &warp, const Inst &inst, void *d, uint32_t mask);
@@ -30,6 +31,8 @@ enum class Kind : uint8_t {
   Barrier,
   Collective, ///< waits for its member mask, then runs like Masked
   WarpSync,   ///< bar.warp.sync
+  Call,       ///< of a function that is not inlined: pushes a frame and jumps
+  Return,     ///< pops it; every lane goes back where it came from
 };
 
 /// Instruction classes of the counters.
@@ -73,6 +76,7 @@ enum Special : uint8_t {
   TidX, TidY, TidZ, LaneId, WarpId, LaneMaskEq, LaneMaskLt, LaneMaskLe, LaneMaskGt, LaneMaskGe,
   NTidX, NTidY, NTidZ, CtaIdX, CtaIdY, CtaIdZ, NCtaIdX, NCtaIdY, NCtaIdZ, SmId, NSmId, NWarpId, GridId,
   EnvReg1, EnvReg2, DynamicSmemSize, TotalSmemSize, ZeroSpecial, OneSpecial,
+  FrameBase, StackTop, ///< offsets in the thread's local memory
   SpecialCount
 };
 
@@ -97,9 +101,10 @@ struct alignas(64) Inst {
   union {
     const MemOp *mem = nullptr;
     const Ref *list;       ///< further operands
+    const CallSite *call;
     int64_t imm;
   };
-  uint32_t target = 0;     ///< of a branch
+  uint32_t target = 0;     ///< of a branch or call
   uint32_t debug = 0;      ///< index into the function's debug table
   Ref members = 0;         ///< of a collective: the lanes that take part
   bool isConstantMove = false; ///< d = a fixed operand; for folding

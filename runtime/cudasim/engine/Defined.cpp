@@ -14,7 +14,7 @@ namespace {
 
 enum class Rule : uint8_t {
   Any, Move, Pack, Unpack, And, Or, Shl, Shr, Prmt, Selp, Widen, Shuffle, Load, Store, Atomic, AsyncCopy, LdMatrix, StMatrix,
-  Tile, Mma, Nothing,
+  Tile, Mma, Call, AfterCall, Alloca, Nothing,
 };
 
 /// Undefined bytes of one register: per lane, a bit per byte.
@@ -84,10 +84,16 @@ DefinedChecker::DefinedChecker(LaunchState &launch) : state(std::make_unique<Sta
         case AccessKind::StMatrix: rule = Rule::StMatrix; break;
         case AccessKind::MmaTile: rule = Rule::Tile; break;
         }
-    } else if (inst.fn == runMbarrier || inst.fn == runPrintf || inst.fn == runAssertFail) {
+    } else if (inst.kind == Kind::Call) {
+      rule = Rule::Call;
+    } else if (inst.fn == runAfterCall) {
+      rule = Rule::AfterCall;
+    } else if (inst.fn == runAlloca) {
+      rule = Rule::Alloca;
+    } else if (inst.fn == runMbarrier || inst.fn == runPrintf || inst.fn == runAssertFail || inst.kind == Kind::Return) {
       rule = Rule::Nothing;
     } else if (inst.cls == Class::Mma) {
-      rule = startsWith(text, "mma") ? Rule::Mma : Rule::Any;
+      rule = startsWith(text, "mma") && text.find("m8n8k4") == text.npos ? Rule::Mma : Rule::Any;
     } else if (simd && inst.cls == Class::Move) {
       bool packs = inst.b != 0 && text.find('{') != text.npos && text.find('{') > text.find(',');
       rule = packs ? Rule::Pack : text.find('{') != text.npos ? Rule::Unpack : Rule::Move;
@@ -121,7 +127,7 @@ void DefinedChecker::blockStarts(Block &block) {
   shadow.registers.assign(size_t(block.warpCount) * s.slots, {});
   shadow.predicates.assign(size_t(block.warpCount) * s.launch->function->predicates, 0);
   shadow.shared.assign(s.launch->sharedBytes, 0);
-  shadow.local.assign(size_t(s.launch->function->localBytes) * block.warpCount * 32, 0);
+  shadow.local.assign(size_t(s.launch->localBytes) * block.warpCount * 32, 0);
 }
 
 void DefinedChecker::instruction(Worker &, Block &block, Warp &warp, const Inst &inst, uint32_t mask) {
@@ -161,7 +167,7 @@ void DefinedChecker::instruction(Worker &, Block &block, Warp &warp, const Inst 
     switch (space) {
     case MemSpace::Shared: return address + bytes <= shadow.shared.size() ? shadow.shared.data() + address : nullptr;
     case MemSpace::Local: {
-      uint64_t size = function.localBytes;
+      uint64_t size = s.launch->localBytes;
       return address + bytes <= size ? shadow.local.data() + (warp.index * 32 + lane) * size + address : nullptr;
     }
     case MemSpace::Global: return s.launch->memory->accessible(address).hi ? s.launch->memory->shadowOf(address) : nullptr;
@@ -189,6 +195,61 @@ void DefinedChecker::instruction(Worker &, Block &block, Warp &warp, const Inst 
   switch (rule) {
   case Rule::Nothing:
     return;
+  case Rule::Call:
+  case Rule::AfterCall: {
+    // As the handlers of Calls.cpp copy, so does definedness travel.
+    const CallSite &site = *inst.call;
+    auto *base = reinterpret_cast<const uint32_t *>(warp.at(function.frameBase)), *top = reinterpret_cast<const uint32_t *>(warp.at(function.stackTop));
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      uint8_t *local = shadow.local.data() + size_t(warp.index * 32 + lane) * s.launch->localBytes;
+      uint32_t callee = alignFrame(top[lane]), caller = base[lane];
+      auto keep = [&](const CallSite::Register &from, uint32_t frame) {
+        uint8_t undefinedBytes = from.bytes ? s.read(shadow, warp, from.ref).bytes[lane] : uint8_t((from.ref & 3) == RegisterBase && predicate(from.ref) >> lane & 1);
+        for (unsigned k = 0; k < std::max<unsigned>(from.bytes, 1); ++k)
+          local[frame + from.offset + k] = !(undefinedBytes >> k & 1);
+      };
+      auto restore = [&](const CallSite::Register &to, uint32_t frame) {
+        uint8_t missing = 0;
+        for (unsigned k = 0; k < std::max<unsigned>(to.bytes, 1); ++k)
+          missing |= uint8_t(!local[frame + to.offset + k]) << k;
+        if (to.bytes)
+          State::set(reg(to.ref), lane, missing);
+        else
+          predicate(to.ref) = (predicate(to.ref) & ~(1u << lane)) | uint32_t(missing & 1) << lane;
+      };
+      if (rule == Rule::Call) {
+        uint32_t bytes = function.frames[site.frame].bytes;
+        if (uint64_t(callee) + bytes > s.launch->localBytes)
+          return; // the overflow is about to be reported
+        std::fill(local + callee, local + callee + bytes, uint8_t(0));
+        for (const CallSite::Register &saved : site.saved)
+          keep(saved, caller);
+        for (const CallSite::Register &argument : site.argumentRegisters)
+          keep(argument, callee);
+        for (const CallSite::Copy &copy : site.arguments)
+          std::copy_n(local + caller + copy.from, copy.bytes, local + callee + copy.to);
+      } else {
+        for (const CallSite::Register &saved : site.saved)
+          restore(saved, caller);
+        for (const CallSite::Register &result : site.resultRegisters)
+          restore(result, callee);
+        for (const CallSite::Copy &copy : site.results)
+          std::copy_n(local + callee + copy.from, copy.bytes, local + caller + copy.to);
+      }
+    }
+    return;
+  }
+  case Rule::Alloca: {
+    auto *top = reinterpret_cast<const uint32_t *>(warp.at(function.stackTop));
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      uint8_t *local = shadow.local.data() + size_t(warp.index * 32 + lane) * s.launch->localBytes;
+      std::fill(local + top[lane], local + s.launch->localBytes, uint8_t(0));
+    }
+    setAll(0);
+    return;
+  }
   case Rule::Load:
   case Rule::Atomic:
   case Rule::LdMatrix:

@@ -237,7 +237,7 @@ struct FunctionInfo {
   uint32_t paramBytes = 0;       ///< of the whole parameter block
   uint32_t registers = 0;        ///< estimate from liveness, as cuFuncGetAttribute(NUM_REGS)
   uint32_t staticSharedBytes = 0;
-  uint32_t localBytes = 0;       ///< per thread
+  uint32_t localBytes = 0;       ///< per thread, without the stack of recursion and alloca
   uint32_t constBytes = 0;
   uint32_t maxThreadsPerBlock = 1024; ///< from .maxntid/.reqntid and the device
   Dim3 requiredBlock{0, 0, 0};   ///< .reqntid, zero when absent
@@ -307,7 +307,7 @@ struct Checks {
 enum class FindingKind : uint8_t {
   OutOfBounds, UseAfterFree, Misaligned, WriteToConstant, NullPointer,
   SharedRace, GlobalRace, SameValueWrite,
-  Uninitialised, PendingAsyncCopy,
+  Uninitialised, PendingAsyncCopy, StackOverflow,
   BarrierDivergence, ImpossibleBarrier, PartialWarpMask, SyncCheck,
   Deadlock, Livelock, StepBudget, Trap, Assertion, InvalidInstruction,
 };
@@ -359,6 +359,7 @@ struct Counters {
 struct LaunchConfig {
   Dim3 grid, block;
   uint32_t dynamicSharedBytes = 0;
+  uint32_t stackBytes = 1024;     ///< per thread, for recursion and alloca (CU_LIMIT_STACK_SIZE)
   bool cooperative = false;
   Dim3 cluster{1, 1, 1};          ///< only 1×1×1 is executed
   std::span<const std::byte> params; ///< the parameter block, laid out as FunctionInfo::params

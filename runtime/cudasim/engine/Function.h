@@ -36,6 +36,31 @@ struct OperandUse {
   bool isAddress;
 };
 
+/// A function that is not inlined because it may call itself. A frame holds, in the thread's local memory, its
+/// parameters, its variables and what its own calls save.
+struct Frame {
+  std::string_view name;
+  uint32_t localBytes = 0; ///< parameters and variables
+  uint32_t bytes = 0;      ///< with saved registers
+};
+/// One call of such a function. The caller saves what is live across the call in its own frame, so the callee may use any
+/// register.
+struct CallSite {
+  struct Copy {
+    uint32_t from, to, bytes; ///< offsets in the two frames
+  };
+  struct Register {
+    Ref ref = 0;
+    uint32_t offset = 0;
+    uint8_t bytes = 0; ///< 0: a predicate
+  };
+  uint32_t frame = 0; ///< of the callee
+  int32_t caller = -1; ///< its frame; −1: the kernel
+  std::vector<Copy> arguments, results;
+  std::vector<Register> argumentRegisters, resultRegisters; ///< offsets in the callee's frame
+  std::vector<Register> saved;                              ///< offsets in the caller's frame
+};
+
 struct FunctionCode {
   FunctionInfo info;
   std::vector<Inst> code;
@@ -51,7 +76,11 @@ struct FunctionCode {
   uint32_t sharedLayoutBytes = 0; ///< with red zones; dynamic memory starts at dynamicOffset
   uint32_t dynamicOffset = 0;
   bool usesDynamicShared = false;
-  uint32_t localBytes = 0;
+  uint32_t localBytes = 0; ///< of the kernel and what it inlines; the stack lies behind
+  bool usesStack = false;
+  Ref frameBase = 0, stackTop = 0; ///< slots of the two special registers, of kernels that use a stack
+  std::deque<CallSite> calls;
+  std::vector<Frame> frames;
   uint32_t boundsCaches = 0;
   bool hasAsyncCopies = false;
   /// uses[useBegin[i] .. useBegin[i + 1]) are the operands of instruction i.
@@ -107,6 +136,9 @@ void runPrintf(Warp &, const Inst &, void *, uint32_t);
 void runAssertFail(Warp &, const Inst &, void *, uint32_t);
 void runTrap(Warp &, const Inst &, void *, uint32_t);
 void runBadCall(Warp &, const Inst &, void *, uint32_t);
+void runAfterCall(Warp &, const Inst &, void *, uint32_t);
+void runAlloca(Warp &, const Inst &, void *, uint32_t);
+void runStackRestore(Warp &, const Inst &, void *, uint32_t);
 void runFence(Warp &, const Inst &, void *, uint32_t);
 void runNanosleep(Warp &, const Inst &, void *, uint32_t);
 void runClock(Warp &, const Inst &, void *d, uint32_t);

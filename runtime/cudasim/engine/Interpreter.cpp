@@ -4,8 +4,9 @@
 // compare per instruction. Two things keep legal programs alive: after a while the longest-waiting fragment gets its
 // turn even if it is not the lowest (a lane that holds a lock must be able to release it), and a fragment that waits at
 // a barrier or for its member mask parks instead of blocking the others.
-#include "runtime/cudasim/engine/Launch.h"
 #include "runtime/cudasim/engine/Checkers.h"
+
+#include <algorithm>
 
 namespace graphc::cudasim {
 
@@ -63,6 +64,20 @@ bool readyBelow(const Warp &warp, unsigned current, uint32_t pc) {
 }
 
 void removeFragment(Warp &warp, unsigned index) { warp.fragments[index] = warp.fragments[--warp.fragmentCount]; }
+
+/// Lanes that the fragment at `index` leaves behind, ready at `pc`; an equal fragment may wait there already.
+void addReady(Warp &warp, unsigned index, uint32_t pc, uint32_t mask) {
+  for (unsigned i = 0; i < warp.fragmentCount; ++i)
+    if (i != index && warp.fragments[i].state == Fragment::Ready && warp.fragments[i].pc == pc) {
+      warp.fragments[i].mask |= mask;
+      return;
+    }
+  Fragment split;
+  split.pc = pc;
+  split.mask = mask;
+  split.stamp = warp.fragments[index].stamp;
+  warp.fragments[warp.fragmentCount++] = split;
+}
 
 /// A collective at warp.fragments[index] with active lanes `m`. True when it ran (for all of m) and the pc may advance.
 bool runCollective(Block &block, Warp &warp, const Inst &inst, unsigned &index, uint32_t m, uint32_t &mask) {
@@ -289,7 +304,7 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
           if (warp.fragmentCount > 1) {
             limit = limitFor(warp, index, pc);
             if (!rotated && readyBelow(warp, index, pc))
-              break; // jumped over a waiting fragment: that one is now the lowest
+              goto choose; // jumped over a waiting fragment: that one is now the lowest
           }
           continue;
         }
@@ -299,32 +314,57 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
         }
         // Divergence: the lower pc goes on.
         uint32_t other = mask & ~m, fall = pc + 1, target = inst.target;
-        Fragment split;
-        split.stamp = warp.fragments[index].stamp;
+        uint32_t splitPc = target, splitMask = m;
         if (target < fall) {
-          split.pc = fall;
-          split.mask = other;
+          splitPc = fall;
+          splitMask = other;
           pc = target;
           mask = m;
         } else {
-          split.pc = target;
-          split.mask = m;
           pc = fall;
           mask = other;
         }
         warp.fragments[index].mask = mask;
-        // An equal fragment may wait there already.
-        bool joined = false;
-        for (unsigned i = 0; i < warp.fragmentCount && !joined; ++i)
-          if (i != index && warp.fragments[i].state == Fragment::Ready && warp.fragments[i].pc == split.pc) {
-            warp.fragments[i].mask |= split.mask;
-            joined = true;
-          }
-        if (!joined)
-          warp.fragments[warp.fragmentCount++] = split;
+        addReady(warp, index, splitPc, splitMask);
         if (turnFuel > turn)
           turnFuel = turn;
         limit = limitFor(warp, index, pc);
+        continue;
+      }
+      case Kind::Call: // never guarded: a guarded call branches around this
+        warp.pc = pc;
+        enterFunction(warp, inst, m);
+        if (warp.event != Event::None) [[unlikely]]
+          goto event;
+        pc = inst.target;
+        if (warp.fragmentCount > 1) {
+          limit = limitFor(warp, index, pc);
+          if (!rotated && readyBelow(warp, index, pc))
+            goto choose;
+        }
+        continue;
+      case Kind::Return: {
+        uint32_t targets[32];
+        warp.pc = pc;
+        leaveFunction(warp, inst, m, targets);
+        pc = targets[__builtin_ctz(m)];
+        for (uint32_t rest = m, first = pc; rest;) { // lanes that came from elsewhere go back there
+          uint32_t target = targets[__builtin_ctz(rest)], group = 0;
+          for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            group |= targets[__builtin_ctz(lanes)] == target ? lanes & -lanes : 0;
+          rest &= ~group;
+          if (target == first)
+            mask = group;
+          else
+            addReady(warp, index, target, group);
+        }
+        warp.fragments[index].mask = mask;
+        if (warp.fragmentCount > 1) {
+          turnFuel = std::min(turnFuel, turn);
+          limit = limitFor(warp, index, pc);
+          if (!rotated && readyBelow(warp, index, pc))
+            goto choose;
+        }
         continue;
       }
       case Kind::Exit: {
@@ -423,6 +463,7 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
       worker.steps += begin - fuel;
       return WarpOutcome::Stopped;
     }
+  choose:
     warp.fragments[index].pc = pc;
     warp.fragments[index].mask = mask;
   reselect:;

@@ -96,7 +96,7 @@ void prepareStorage(LaunchState &launch, Block &block) {
   size_t warpBytes = sizeof(Warp) * warps;
   size_t registerBytes = size_t(launch.function->registerAreaBytes) * warps;
   size_t sharedBytes = (size_t(launch.sharedBytes) + 127) / 64 * 64;
-  size_t localBytes = (size_t(launch.function->localBytes) * warps * 32 + 127) / 64 * 64;
+  size_t localBytes = (size_t(launch.localBytes) * warps * 32 + 127) / 64 * 64;
   block.storage.resize(warpBytes + registerBytes + sharedBytes + localBytes + 256);
   auto base = (reinterpret_cast<uintptr_t>(block.storage.data()) + 127) & ~uintptr_t(127);
   block.warps = reinterpret_cast<Warp *>(base);
@@ -106,6 +106,8 @@ void prepareStorage(LaunchState &launch, Block &block) {
   block.launch = &launch;
   block.warpCount = warps;
   block.async.resize(warps);
+  if (launch.function->usesStack)
+    block.callStacks.resize(size_t(warps) * 32);
   block.pendingBits.assign((launch.sharedBytes / 4 + 127) / 64 + 1, 0);
   block.pending.bits = block.pendingBits.data();
 }
@@ -143,6 +145,7 @@ uint32_t specialValue(const LaunchState &launch, const Block &block, uint32_t wa
   case DynamicSmemSize: return config.dynamicSharedBytes;
   case TotalSmemSize: return launch.function->info.staticSharedBytes + config.dynamicSharedBytes;
   case OneSpecial: return 1;
+  case StackTop: return alignFrame(launch.function->localBytes);
   default: return 0;
   }
 }
@@ -198,7 +201,8 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
     std::memset(warp.bases[0], 0, function.predicates * 4);
     warp.pred(predTrue) = ~0u;
     for (const SpecialSlot &special : function.specials) {
-      if (!isNew && special.special != CtaIdX && special.special != CtaIdY && special.special != CtaIdZ && special.special != SmId)
+      if (!isNew && special.special != CtaIdX && special.special != CtaIdY && special.special != CtaIdZ &&
+          special.special != SmId && special.special != FrameBase && special.special != StackTop)
         continue;
       auto *slot = reinterpret_cast<uint32_t *>(warp.bases[0] + special.slot);
       for (uint32_t lane = 0; lane < 32; ++lane)
@@ -209,8 +213,10 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
   // Shared memory starts as poison, so that reading before writing shows.
   if (launch.sharedBytes)
     std::memset(block.shared, 0xCD, launch.sharedBytes);
-  if (function.localBytes)
-    std::memset(block.local, 0xCD, size_t(function.localBytes) * block.warpCount * 32);
+  for (size_t lane = 0; function.localBytes && lane < size_t(block.warpCount) * 32; ++lane) // frames are poisoned by calls
+    std::memset(block.local + lane * launch.localBytes, 0xCD, function.localBytes);
+  for (std::vector<ReturnPoint> &stack : block.callStacks)
+    stack.clear();
   if (config.checks.sharedRaces || config.checks.globalRaces) {
     if (!block.races)
       block.races = std::make_unique<RaceChecker>(launch, block);
@@ -419,6 +425,7 @@ LaunchResult launch(const Module &module, size_t index, MemorySpace &memory, con
   launch.warpsPerBlock = uint32_t((config.block.count() + 31) / 32);
   launch.totalBlocks = config.grid.count();
   launch.sharedBytes = config.dynamicSharedBytes ? function.dynamicOffset + config.dynamicSharedBytes : function.sharedLayoutBytes;
+  launch.localBytes = function.usesStack ? alignFrame(function.localBytes) + alignFrame(config.stackBytes) : function.localBytes;
   for (const SharedSymbol &symbol : function.shared)
     launch.sharedRanges.push_back({symbol.offset, symbol.offset + symbol.size, &symbol});
   if (config.dynamicSharedBytes)

@@ -35,6 +35,11 @@ struct AsyncState {
   std::vector<AsyncEntry> entries;
 };
 
+/// Where a lane goes when its function returns, and the stack it finds again there.
+struct ReturnPoint {
+  uint32_t pc, frameBase, stackTop;
+};
+
 struct Block {
   LaunchState *launch = nullptr;
   Worker *worker = nullptr;
@@ -48,6 +53,7 @@ struct Block {
   PendingCopies pending;
   std::vector<uint64_t> pendingBits;
   std::vector<AsyncState> async;
+  std::vector<std::vector<ReturnPoint>> callStacks; ///< per thread, of kernels that use a stack
   uint64_t barrierEpoch = 0;
   bool initialised = false;
   std::unique_ptr<RaceChecker> races;
@@ -86,6 +92,7 @@ struct LaunchState {
   char *paramArea = nullptr;          ///< broadcast slots
   std::vector<char> paramBlock;       ///< for ld.param through registers
   uint32_t sharedBytes = 0;           ///< layout plus dynamic
+  uint32_t localBytes = 0;            ///< per thread, with the stack
   struct SharedRange {
     uint32_t lo, hi;
     const SharedSymbol *symbol;       ///< null: dynamic
@@ -129,6 +136,22 @@ void reportStuck(Block &block);
 void mergeFragments(Warp &warp);
 /// A cp.async of this warp is done (Access.cpp).
 void finishAsyncCopy(Warp &warp, const AsyncEntry &entry);
+
+// -- calls (Calls.cpp) ---------------------------------------------------------------------------------------------
+
+/// Frames begin at multiples of this.
+constexpr uint32_t frameAlign = 16;
+inline uint32_t alignFrame(uint32_t offset) { return (offset + frameAlign - 1) / frameAlign * frameAlign; }
+inline char *localMemory(const Warp &warp, unsigned lane, uint32_t offset) {
+  const Block &block = *warp.block;
+  return block.local + uint64_t(warp.index * 32 + lane) * block.launch->localBytes + offset;
+}
+/// The end of what a lane may touch of its local memory.
+uint32_t localEnd(const Warp &warp, unsigned lane);
+/// A call: saves registers, pushes a frame for each lane. Reports an overflow.
+void enterFunction(Warp &warp, const Inst &inst, uint32_t mask);
+/// A return: pops each lane's frame; where the lanes go on.
+void leaveFunction(Warp &warp, const Inst &inst, uint32_t mask, uint32_t (&targets)[32]);
 
 // -- access tracking (Touched.cpp) ---------------------------------------------------------------------------------
 

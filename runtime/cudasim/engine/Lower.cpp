@@ -1,7 +1,4 @@
-// Lowering: emission, operands, layout of parameters and shared memory, control flow and calls.
-//
-// Calls are inlined: a `.func` body is lowered once per call site with its registers renamed and its `.param` variables
-// bound to the caller's. That keeps one flat program per kernel, so "lowest pc first" reconverges across calls too.
+// Lowering: emission, operands, layout of parameters and shared memory, bodies.
 #include "runtime/cudasim/engine/Lower.h"
 
 #include <algorithm>
@@ -78,7 +75,8 @@ const Operand &Lowering::operand(size_t index) const {
 }
 
 Inst &Lowering::emit(Kind kind, Handler fn, Class cls) {
-  if (!fn && kind != Kind::Branch && kind != Kind::Exit && kind != Kind::Barrier && kind != Kind::WarpSync)
+  if (!fn && kind != Kind::Branch && kind != Kind::Exit && kind != Kind::Barrier && kind != Kind::WarpSync &&
+      kind != Kind::Call && kind != Kind::Return)
     refuse("this form is not supported");
   lowered.code.emplace_back();
   lowered.fixupBegin.push_back(uint32_t(lowered.fixups.size()));
@@ -215,8 +213,23 @@ Lowering::Value Lowering::addressValue(const Operand &op, unsigned bytes) {
       return constant(sharedOffset.at(&variable) + uint64_t(op.value), bytes);
     if (variable.space == ptx::Space::Param && current->function->isEntry && paramOffset.count(&variable))
       return constant(paramOffset.at(&variable) + uint64_t(op.value), bytes);
-    if (variable.space == ptx::Space::Local || variable.space == ptx::Space::Param)
-      return constant(uint64_t(localOffset(op.var) + op.value), bytes);
+    if (variable.space == ptx::Space::Local || variable.space == ptx::Space::Param) {
+      Value offset = constant(uint64_t(localOffset(op.var) + op.value), bytes);
+      if (frame < 0)
+        return offset;
+      int d = temporary(bytes == 8 ? RegClass::Wide : RegClass::Word);
+      Value base = special(FrameBase);
+      if (bytes == 8) {
+        int wide = temporary(RegClass::Wide);
+        unaryInto(table.convert(Type::U64, Type::U32, CvtRound::Default, 0), wide, base, Kind::Simd64, Class::Move);
+        base = {0, wide};
+      }
+      Inst &inst = emit(bytes == 8 ? Kind::Simd64 : Kind::Simd32, table.integer(Op::Add, bytes == 8 ? Type::U64 : Type::U32), Class::Integer);
+      use(inst.a, base);
+      use(inst.b, offset);
+      def(inst.d, d);
+      return {0, d};
+    }
   }
   auto shared = sharedByName.find(op.name);
   if (shared != sharedByName.end())
@@ -474,9 +487,10 @@ int64_t Lowering::localOffset(int variable) {
   if (offset < 0) {
     const ptx::Variable &declared = current->function->variables[variable];
     uint32_t align = std::max(8u, declared.align);
-    out.localBytes = (out.localBytes + align - 1) / align * align;
-    offset = out.localBytes;
-    out.localBytes += uint32_t(std::max<uint64_t>(declared.size, 1));
+    uint32_t &used = frame < 0 ? out.localBytes : out.frames[size_t(frame)].localBytes;
+    used = (used + align - 1) / align * align;
+    offset = used;
+    used += uint32_t(std::max<uint64_t>(declared.size, 1));
   }
   return offset;
 }
@@ -493,7 +507,6 @@ void Lowering::lowerBody(Instance &instance, const std::vector<std::pair<int, Va
   const ptx::Function &function = *instance.function;
   if (!function.refused.empty())
     throw Refusal{function.refused};
-  callStack.push_back(&function);
   Instance *caller = current;
   const ptx::Instruction *callSite = at;
   instance.registerBase = int(lowered.registers.size());
@@ -532,193 +545,6 @@ void Lowering::lowerBody(Instance &instance, const std::vector<std::pair<int, Va
     lowered.code[index].target = instance.codeAt[target];
   current = caller;
   at = callSite;
-  callStack.pop_back();
-}
-
-void Lowering::lowerCall() {
-  mods->take("uni");
-  const auto &ops = at->operands;
-  size_t next = 0;
-  const Operand *results = nullptr, *arguments = nullptr;
-  if (ops.size() > next && ops[next].kind == Operand::Kind::List)
-    results = &ops[next++];
-  const Operand &target = operand(next++);
-  if (ops.size() > next && ops[next].kind == Operand::Kind::List)
-    arguments = &ops[next++];
-  if (target.kind == Operand::Kind::Register) {
-    lowerIndirectCall(target, results, arguments);
-    return;
-  }
-  if (target.kind != Operand::Kind::Symbol)
-    refuse("expected a function");
-  auto found = program.functionIndex.find(target.name);
-  if (found == program.functionIndex.end())
-    refuse("call of an unknown function " + std::string(target.name));
-  const ptx::Function &callee = program.functions[found->second];
-  auto argument = [&](size_t index) -> const Operand & {
-    if (!arguments || index >= arguments->elements.size())
-      refuse("an argument is missing");
-    return arguments->elements[index];
-  };
-  auto localOfArgument = [&](const Operand &op) -> uint64_t {
-    if (op.kind != Operand::Kind::Variable)
-      refuse("an argument of this function must be a .param variable");
-    return uint64_t(localOffset(op.var));
-  };
-  if (!callee.hasBody) {
-    if (target.name == "vprintf") {
-      std::vector<Ref> &list = newList(3);
-      list[0] = Ref(localOfArgument(argument(0)));
-      list[1] = Ref(localOfArgument(argument(1)));
-      list[2] = results && !results->elements.empty() ? Ref(localOfArgument(results->elements[0])) : ~0u;
-      for (Ref &ref : list) // raw numbers times four, so that they never look like special registers
-        ref = ref == ~0u ? 0xFFFFFFFCu : ref * 4;
-      Inst &inst = emit(Kind::Masked, runPrintf, Class::Control);
-      inst.list = list.data();
-    } else if (target.name == "__assertfail") {
-      std::vector<Ref> &list = newList(4);
-      for (size_t i = 0; i < 4; ++i)
-        list[i] = Ref(localOfArgument(argument(i))) * 4;
-      Inst &inst = emit(Kind::Masked, runAssertFail, Class::Control);
-      inst.list = list.data();
-    } else {
-      refuse("function " + std::string(target.name) + " has no body and the simulator does not provide it");
-    }
-    return;
-  }
-  // A guarded call skips the body.
-  int skip = -1;
-  if (at->guard >= 0) {
-    skip = int(lowered.code.size());
-    Inst &inst = emit(Kind::Branch, nullptr, Class::Control);
-    inst.guardFlip = ~inst.guardFlip;
-  }
-  inlineCall(callee, results, arguments);
-  if (skip >= 0)
-    lowered.code[skip].target = uint32_t(lowered.code.size());
-}
-
-/// The callee's body, with its parameters bound to these operands, for all lanes that come here.
-void Lowering::inlineCall(const ptx::Function &callee, const Operand *results, const Operand *arguments) {
-  if (std::find(callStack.begin(), callStack.end(), &callee) != callStack.end())
-    refuse("recursion is not supported (" + std::string(callee.name) + " calls itself)");
-  if (lowered.code.size() > 2000000)
-    refuse("the function is too large after inlining");
-  auto element = [&](const Operand *list, size_t index) -> const Operand & {
-    if (!list || index >= list->elements.size())
-      refuse(list == results ? "a result is missing" : "an argument is missing");
-    return list->elements[index];
-  };
-  auto place = [&](const Operand &op) -> int64_t {
-    if (op.kind != Operand::Kind::Variable)
-      refuse("an argument of this function must be a .param variable");
-    return localOffset(op.var);
-  };
-  instances.push_back({&callee, 0, {}, {}, {}});
-  Instance &instance = instances.back();
-  instance.localOf.resize(callee.variables.size(), -1);
-  const ptx::Instruction *callSite = at;
-  ptx::Instruction unguarded = *at;
-  unguarded.guard = -1;
-  at = &unguarded;
-  std::vector<std::pair<int, Value>> incoming; // callee register index → value
-  for (size_t i = 0; i < callee.params.size(); ++i) {
-    const ptx::Variable &formal = callee.variables[callee.params[i]];
-    const Operand &actual = element(arguments, i);
-    if (formal.isRegister)
-      incoming.push_back({formal.reg, value(actual, formal.type)});
-    else
-      instance.localOf[callee.params[i]] = place(actual);
-  }
-  for (size_t i = 0; i < callee.results.size(); ++i)
-    if (!callee.variables[callee.results[i]].isRegister)
-      instance.localOf[callee.results[i]] = place(element(results, i));
-  lowerBody(instance, incoming);
-  for (size_t i = 0; i < callee.results.size(); ++i) {
-    const ptx::Variable &formal = callee.variables[callee.results[i]];
-    if (formal.isRegister)
-      move(registerOf(element(results, i)), {0, instance.registerBase + formal.reg});
-  }
-  at = callSite;
-}
-
-/// Functions whose address some instruction or initialiser takes.
-const std::vector<const ptx::Function *> &Lowering::calledByPointer() {
-  if (addressTaken)
-    return *addressTaken;
-  addressTaken.emplace();
-  auto take = [&](std::string_view name) {
-    auto it = program.functionIndex.find(name);
-    if (it == program.functionIndex.end())
-      return;
-    const ptx::Function *function = &program.functions[it->second];
-    if (function->hasBody && !function->isEntry && std::find(addressTaken->begin(), addressTaken->end(), function) == addressTaken->end())
-      addressTaken->push_back(function);
-  };
-  for (const ptx::Variable &variable : program.globals)
-    for (const ptx::Initializer::Item &item : variable.initializer.items)
-      if (item.isSymbol)
-        take(item.symbol);
-  for (const ptx::Function &function : program.functions)
-    for (const ptx::Instruction &instruction : function.instructions)
-      if (instruction.parts[0] != "call")
-        for (const Operand &op : instruction.operands)
-          if (op.kind == Operand::Kind::Symbol)
-            take(op.name);
-  return *addressTaken;
-}
-
-/// A chain of compares over all functions that fit; each body is inlined behind its compare.
-void Lowering::lowerIndirectCall(const Operand &pointer, const Operand *results, const Operand *arguments) {
-  Value target = value(pointer, Type::B64);
-  auto setPredicate = [&](int d, Value from, bool negated, PredOp op = PredOp::Mov, Value with = {predTrue, -1}, bool negatedWith = false) {
-    Inst &inst = emit(Kind::Masked, table.predicate(op), Class::Control);
-    inst.flags = uint32_t(negated) | uint32_t(negatedWith) << 1;
-    use(inst.a, from);
-    use(inst.b, with);
-    def(inst.d, d, true);
-  };
-  int missing = temporary(RegClass::Predicate), hit = temporary(RegClass::Predicate);
-  unguarded = true;
-  setPredicate(missing, trueValue(), true);
-  unguarded = false;
-  setPredicate(missing, trueValue(), false);
-  auto fits = [&](const std::vector<int> &formals, const ptx::Function &callee, const Operand *actuals) {
-    if (formals.size() != (actuals ? actuals->elements.size() : 0))
-      return false;
-    for (size_t i = 0; i < formals.size(); ++i) {
-      const Operand &actual = actuals->elements[i];
-      const ptx::Variable &formal = callee.variables[formals[i]];
-      if (formal.isRegister != (actual.kind != Operand::Kind::Variable))
-        return false;
-      if (!formal.isRegister && current->function->variables[actual.var].size != formal.size)
-        return false;
-    }
-    return true;
-  };
-  for (const ptx::Function *callee : calledByPointer()) {
-    if (!fits(callee->params, *callee, arguments) || !fits(callee->results, *callee, results) ||
-        std::find(callStack.begin(), callStack.end(), callee) != callStack.end()) // runBadCall says so if it is ever called
-      continue;
-    unguarded = true;
-    Inst &compare = emit(Kind::Masked, table.compare(Type::U64, Cmp::Eq, false), Class::Control);
-    use(compare.a, target);
-    use(compare.b, constant(functionAddress(size_t(callee - program.functions.data())), 8));
-    def(compare.d, hit, true);
-    setPredicate(hit, {0, hit}, false, PredOp::And, {0, missing});
-    setPredicate(missing, {0, missing}, false, PredOp::And, {0, hit}, true);
-    size_t skip = lowered.code.size();
-    Inst &branch = emit(Kind::Branch, nullptr, Class::Control);
-    use(branch.guard, {0, hit});
-    branch.guardFlip = ~0u;
-    unguarded = false;
-    inlineCall(*callee, results, arguments);
-    lowered.code[skip].target = uint32_t(lowered.code.size());
-  }
-  unguarded = true;
-  Inst &bad = emit(Kind::Masked, runBadCall, Class::Control);
-  use(bad.guard, {0, missing});
-  unguarded = false;
 }
 
 void Lowering::run() {
@@ -738,11 +564,20 @@ void Lowering::run() {
   out.debug.push_back({{entry.line, 0, 0}, {}});
   out.pool.reserve(4096);
   layoutShared();
+  findRecursion();
+  if (!recursive.empty()) {
+    emit(Kind::Branch, nullptr, Class::Control);
+    for (size_t i = 0; i < recursive.size(); ++i)
+      lowerRecursive(i);
+    lowered.code[0].target = uint32_t(lowered.code.size());
+  }
   instances.push_back({&entry, 0, {}, {}, {}});
-  lowerBody(instances.front());
+  lowerBody(instances.back());
   at = nullptr;
   emit(Kind::Exit, nullptr, Class::Control); // falling off the end
   lowered.fixupBegin.push_back(uint32_t(lowered.fixups.size()));
+  for (auto [index, callee] : frameCalls)
+    lowered.code[index].target = recursive[callee].begin;
   allocateRegisters(lowered, out);
   out.info.localBytes = out.localBytes;
   out.info.instructions = uint32_t(out.code.size());

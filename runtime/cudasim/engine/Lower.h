@@ -59,7 +59,16 @@ private:
   };
   std::deque<Instance> instances;
   Instance *current = nullptr;
-  std::vector<const ptx::Function *> callStack;
+  /// A function that is called through a frame; where its parameters and results lie in it.
+  struct Recursive {
+    const ptx::Function *function;
+    std::vector<uint32_t> params, results;
+    uint32_t begin = 0; ///< its code
+  };
+  std::vector<Recursive> recursive;
+  std::unordered_map<const ptx::Function *, uint32_t> frameOf;
+  std::vector<std::pair<uint32_t, uint32_t>> frameCalls; ///< code index of a call → frame
+  int frame = -1; ///< whose body is being lowered; −1: the kernel's
   std::optional<std::vector<const ptx::Function *>> addressTaken;
   std::unordered_map<int, int> upperHalf; ///< of 128-bit registers: the register of the upper 64 bits
   const ptx::Instruction *at = nullptr;
@@ -121,16 +130,29 @@ private:
   std::map<std::pair<uint64_t, unsigned>, Ref> constants;
   std::map<std::tuple<uint32_t, unsigned, unsigned, bool>, Ref> paramSlots;
   std::map<Special, uint32_t> specialIndex;
+  /// In the thread's local memory, or in the frame of the function that is being lowered.
   int64_t localOffset(int variable);
   Value paramValue(uint32_t offset, unsigned bytes, unsigned regBytes, bool isSigned);
 
-  // Instructions
+  // Instructions; calls and the stack are in LowerCalls.cpp
   void lowerBody(Instance &instance, const std::vector<std::pair<int, Value>> &incoming = {});
   void lower();
   void lowerCall();
   void lowerIndirectCall(const ptx::Operand &pointer, const ptx::Operand *results, const ptx::Operand *arguments);
   void inlineCall(const ptx::Function &callee, const ptx::Operand *results, const ptx::Operand *arguments);
   const std::vector<const ptx::Function *> &calledByPointer();
+  std::vector<const ptx::Function *> calleesOf(const ptx::Function &function);
+  void findRecursion();
+  void lowerRecursive(size_t index);
+  void callThroughFrame(uint32_t callee, const ptx::Operand *results, const ptx::Operand *arguments);
+  int64_t placeOf(const ptx::Operand &op);
+  const ptx::Operand &elementOf(const ptx::Operand *list, size_t index, const char *what) const;
+  Ref frameBase();
+  void useStack();
+  bool usesAlloca(const ptx::Function &function) const;
+  int stackSave(RegClass cls);
+  void stackRestore(Value saved);
+  void lowerStack(std::string_view opcode);
   void lowerIntegerOrFloat(std::string_view opcode);
   void lowerMov();
   void lowerCvt();
@@ -151,6 +173,7 @@ private:
   void rare(Handler fn, ptx::Type result, std::initializer_list<Value> sources, const RareForm &form, uint32_t flags = 0);
   void lowerLop3Predicate();
   void lowerMixedPrecision(std::string_view opcode);
+  void lowerFmaOob();
   void lowerFp8Conversion();
   bool lowerVideo(std::string_view opcode);
   static uint32_t takeFloatFlags(Mods &mods);
@@ -178,6 +201,7 @@ private:
   void lowerElect();
   void lowerMma();
   Inst &emitMma(Handler fn, MmaShape shape, const size_t (&counts)[4]);
+  void lowerMmaQuadPairs();
   void lowerMmaFp8(MmaShape shape, ptx::Type d, ptx::Type a, ptx::Type b);
   void lowerWmma();
   void lowerMbarrier();

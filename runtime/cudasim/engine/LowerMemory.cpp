@@ -51,22 +51,28 @@ Lowering::Address Lowering::address(const Operand &op, MemSpace space, bool isPa
   result.none = true;
   if (op.var >= 0) {
     const ptx::Variable &variable = current->function->variables[op.var];
+    auto inLocal = [&] {
+      result.offset += localOffset(op.var);
+      result.space = MemSpace::Local;
+      if (frame >= 0) {
+        result.reg = special(FrameBase);
+        result.wide = result.none = false;
+      }
+    };
     switch (variable.space) {
     case ptx::Space::Shared:
       result.offset += sharedOffset.at(&variable);
       result.space = space == MemSpace::Generic ? MemSpace::Shared : space;
       break;
     case ptx::Space::Local:
-      result.offset += localOffset(op.var);
-      result.space = MemSpace::Local;
+      inLocal();
       break;
     case ptx::Space::Param:
       if (current->function->isEntry && paramOffset.count(&variable)) {
         result.offset += paramOffset.at(&variable);
         result.space = MemSpace::Param;
       } else {
-        result.offset += localOffset(op.var);
-        result.space = MemSpace::Local;
+        inLocal();
       }
       break;
     default:

@@ -137,6 +137,8 @@ void Lowering::lower() {
     while (!mods->takeNext().empty()) {
     }
     move(destination(operand(0), 8), constant(0, 8)); // cache policies mean nothing here
+  } else if (opcode == "alloca" || opcode == "stacksave" || opcode == "stackrestore") {
+    lowerStack(opcode);
   } else if (opcode == "isspacep") {
     std::string_view space = mods->takeNext();
     Value a = value(operand(1), Type::B64);

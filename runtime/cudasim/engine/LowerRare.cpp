@@ -92,6 +92,8 @@ bool Lowering::lowerRare(std::string_view opcode) {
     rare(rarePick, type, {value(operand(1), type), value(operand(2), type)}, form);
   } else if ((opcode == "add" || opcode == "sub" || opcode == "fma") && mods->has("f32") && (mods->has("f16") || mods->has("bf16"))) {
     lowerMixedPrecision(opcode);
+  } else if (opcode == "fma" && mods->has("oob")) {
+    lowerFmaOob();
   } else if (opcode == "cvt" && mods->has("pack")) {
     mods->take("pack"), mods->take("sat");
     RareForm form;
@@ -165,6 +167,24 @@ void Lowering::lowerMixedPrecision(std::string_view opcode) {
   }
   simple(table.real(opcode == "add" ? Op::Add : Op::Sub, Type::F32, flags), Type::F32, {a, value(operand(2), Type::F32)}, operand(0),
          Class::Fp32, flags);
+}
+
+/// fma of halves, zero where a or b is what tensor copies fill in outside a tensor.
+void Lowering::lowerFmaOob() {
+  mods->take("oob");
+  uint32_t flags = takeFloatFlags(*mods);
+  Type type = mods->takeType();
+  if (type != Type::F16 && type != Type::F16x2 && type != Type::BF16 && type != Type::BF16x2)
+    refuse("oob needs f16 or bf16");
+  Value a = value(operand(1), type), b = value(operand(2), type), c = value(operand(3), type);
+  int sum = temporary(RegClass::Word);
+  Inst &inst = emit(Kind::Simd32, table.half(Op::Fma, type, flags), Class::Fp16);
+  inst.flags = flags;
+  use(inst.a, a);
+  use(inst.b, b);
+  use(inst.c, c);
+  def(inst.d, sum);
+  simple(rareZeroOob, type, {a, b, {0, sum}}, operand(0), Class::Fp16);
 }
 
 void Lowering::lowerFp8Conversion() {

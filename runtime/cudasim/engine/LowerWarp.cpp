@@ -293,6 +293,10 @@ void Lowering::lowerMma() {
   MmaShape shape;
   if (!parseShape(text, shape))
     refuse("unknown shape " + std::string(text));
+  if (shape.m == 8 && shape.n == 8 && shape.k == 4) {
+    lowerMmaQuadPairs();
+    return;
+  }
   if (!mods->take("row") || !mods->take("col"))
     refuse("only .row.col is supported");
   bool saturate = mods->take("satfinite");
@@ -351,6 +355,22 @@ Inst &Lowering::emitMma(Handler fn, MmaShape shape, const size_t (&counts)[4]) {
   for (size_t i = 0; i < results.size(); ++i)
     def(refs[i], results[i], true);
   return inst;
+}
+
+/// m8n8k4, the form of sm_70: f16, any layouts.
+void Lowering::lowerMmaQuadPairs() {
+  auto isColumn = [&] {
+    std::string_view layout = mods->takeNext();
+    if (layout != "row" && layout != "col")
+      refuse("needs two layouts");
+    return layout == "col";
+  };
+  bool columnA = isColumn(), columnB = isColumn();
+  Type d = mods->takeType(), a = mods->takeType(), b = mods->takeType(), c = mods->takeType();
+  if (a != Type::F16 || b != Type::F16 || (d != Type::F16 && d != Type::F32) || (c != Type::F16 && c != Type::F32))
+    refuse("m8n8k4 is supported for f16 only");
+  Inst &inst = emitMma(rareMmaQuadPairs, {8, 8, 16}, {d == Type::F16 ? 4u : 8u, 2, 2, c == Type::F16 ? 4u : 8u});
+  inst.sub = uint8_t(unsigned(columnA) | (columnB ? 0 : 2) | (d == Type::F16 ? 4 : 0) | (c == Type::F16 ? 8 : 0));
 }
 
 void Lowering::lowerMmaFp8(MmaShape shape, Type d, Type a, Type b) {

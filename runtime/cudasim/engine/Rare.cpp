@@ -250,6 +250,18 @@ void rareToFp8(Warp &w, const Inst &inst, void *d, uint32_t) {
   }
 }
 
+void rareZeroOob(Warp &w, const Inst &inst, void *d, uint32_t) {
+  constexpr uint32_t outOfBounds = 0x7FF7; // what tensor copies fill in, for f16 and bf16 alike
+  auto *a = words(w, inst.a), *b = words(w, inst.b), *c = words(w, inst.c);
+  for (int i = 0; i < 32; ++i) {
+    uint32_t v = c[i];
+    for (int shift : {0, 16})
+      if ((a[i] >> shift & 0xFFFF) == outOfBounds || (b[i] >> shift & 0xFFFF) == outOfBounds)
+        v &= ~(0xFFFFu << shift);
+    static_cast<uint32_t *>(d)[i] = v;
+  }
+}
+
 void rareReduxF32(Warp &w, const Inst &inst, void *, uint32_t m) {
   RareForm form = rareForm(inst);
   uint32_t a[32];
@@ -461,6 +473,40 @@ void rareMmaFp8(Warp &w, const Inst &inst, void *, uint32_t) {
       else
         reinterpret_cast<float *>(w.at(d[2 * h + column % 2]))[lane] = C[row][column];
     }
+}
+
+void rareMmaQuadPairs(Warp &w, const Inst &inst, void *, uint32_t) {
+  bool columnA = inst.sub & 1, rowB = inst.sub & 2, halfD = inst.sub & 4, halfC = inst.sub & 8;
+  size_t dRegs = halfD ? 4 : 8;
+  const Ref *d = inst.list, *a = d + dRegs, *b = a + 2, *c = b + 2;
+  auto half = [&](const Ref *refs, int lane, int i) { return halfValue(uint16_t(words(w, refs[i / 2])[lane] >> (16 * (i % 2)))); };
+  // Element i of an accumulator, of the lane with number k in its quad and in the upper half of the warp or not.
+  auto row = [](bool isHalf, int k, bool upper, int i) { return (isHalf ? k : (k & 1) + (i & 2)) + (upper ? 4 : 0); };
+  auto column = [](bool isHalf, int k, int i) { return isHalf ? i : (i & 4) + (k & 2) + (i & 1); };
+  for (int quad = 0; quad < 4; ++quad) {
+    float A[8][4], B[4][8], C[8][8];
+    for (int l = 0; l < 8; ++l) {
+      int k = l % 4, lane = quad * 4 + k + (l < 4 ? 0 : 16), high = l < 4 ? 0 : 4;
+      for (int i = 0; i < 4; ++i) {
+        (columnA ? A[i + high][k] : A[k + high][i]) = half(a, lane, i);
+        (rowB ? B[k][i + high] : B[i][k + high]) = half(b, lane, i);
+      }
+      for (int i = 0; i < 8; ++i)
+        C[row(halfC, k, high, i)][column(halfC, k, i)] = halfC ? half(c, lane, i) : as<float>(words(w, c[i])[lane]);
+    }
+    for (int m = 0; m < 8; ++m)
+      for (int n = 0; n < 8; ++n)
+        for (int k = 0; k < 4; ++k)
+          C[m][n] += A[m][k] * B[k][n];
+    for (int l = 0; l < 8; ++l) {
+      int k = l % 4, lane = quad * 4 + k + (l < 4 ? 0 : 16), high = l < 4 ? 0 : 4;
+      for (int i = 0; i < 8; ++i) {
+        float v = C[row(halfD, k, high, i)][column(halfD, k, i)];
+        auto *word = reinterpret_cast<uint32_t *>(w.at(d[halfD ? i / 2 : i])) + lane;
+        *word = !halfD ? as<uint32_t>(v) : i % 2 ? (*word & 0xFFFF) | encode(v, f16, false) << 16 : (*word & 0xFFFF0000) | encode(v, f16, false);
+      }
+    }
+  }
 }
 
 } // namespace graphc::cudasim

@@ -36,6 +36,7 @@ void rarePick(Warp &, const Inst &, void *d, uint32_t);       ///< NaN.xorsign.a
 void rareCvtPack(Warp &, const Inst &, void *d, uint32_t);    ///< lanes: bits of a piece; op 1: c follows
 void rareFromFp8(Warp &, const Inst &, void *d, uint32_t);    ///< to f16x2; mode 0 e4m3, 1 e5m2; op 1: relu
 void rareToFp8(Warp &, const Inst &, void *d, uint32_t);      ///< op 0 from two f32, 1 from f16x2; second 1: relu
+void rareZeroOob(Warp &, const Inst &, void *d, uint32_t);     ///< d = c, but 0 in the halves where a or b is the out-of-bounds NaN
 void rareReduxF32(Warp &, const Inst &, void *, uint32_t m);  ///< op 1 min, 2 max; mode 1 NaN, 2 abs
 void rareVideo(Warp &, const Inst &, void *d, uint32_t);
 void rareVideoSimd(Warp &, const Inst &, void *d, uint32_t);  ///< second 1: adds up into c
@@ -43,5 +44,8 @@ void rareAtomic128(Warp &, const Inst &, void *, uint32_t m); ///< sub 1 exch, 2
 /// m16n8kK of 8-bit floats. Inst::list as in the other mma forms; sub: bit 0 a is e5m2, bit 1 b is, bit 2 f16 accumulators;
 /// wide: k.
 void rareMmaFp8(Warp &, const Inst &, void *, uint32_t);
+/// m8n8k4 of f16: four products, one for each pair of quads (lanes 4q … 4q+3 and 16 more). sub: bit 0 a is column-major,
+/// bit 1 b is row-major, bit 2 d is f16, bit 3 c is.
+void rareMmaQuadPairs(Warp &, const Inst &, void *, uint32_t);
 
 } // namespace graphc::cudasim

@@ -17,6 +17,7 @@ const char *findingName(FindingKind kind) {
   case FindingKind::SameValueWrite: return "same-value writes";
   case FindingKind::Uninitialised: return "use of uninitialised memory";
   case FindingKind::PendingAsyncCopy: return "access to a pending asynchronous copy";
+  case FindingKind::StackOverflow: return "stack overflow";
   case FindingKind::BarrierDivergence: return "barrier divergence";
   case FindingKind::ImpossibleBarrier: return "barrier that cannot complete";
   case FindingKind::PartialWarpMask: return "wrong member mask";
@@ -109,7 +110,7 @@ void report(Warp &warp, const Inst &inst, unsigned lane, FindingKind kind, std::
   LaunchState &launch = *block.launch;
   bool fatal = isError && (!launch.config->keepGoing || kind == FindingKind::Trap || kind == FindingKind::Assertion ||
                            kind == FindingKind::Deadlock || kind == FindingKind::Livelock ||
-                           kind == FindingKind::StepBudget || kind == FindingKind::ImpossibleBarrier ||
+                           kind == FindingKind::StepBudget || kind == FindingKind::StackOverflow || kind == FindingKind::ImpossibleBarrier ||
                            kind == FindingKind::BarrierDivergence || kind == FindingKind::PartialWarpMask);
   std::lock_guard lock(launch.mutex);
   CodeSite site = codeSite(launch, block, warp, inst, lane);

@@ -8,13 +8,14 @@ namespace graphc::cudasim {
 
 namespace {
 
-char *threadLocal(Warp &warp, unsigned lane, uint32_t offset) {
-  return warp.block->local + uint64_t(warp.index * 32 + lane) * warp.block->launch->function->localBytes + offset;
+/// What a call's argument list names: an offset, times four, in the frame whose base is inst.a.
+char *argumentPlace(Warp &warp, const Inst &inst, unsigned lane, Ref quadrupled) {
+  return localMemory(warp, lane, reinterpret_cast<const uint32_t *>(warp.at(inst.a))[lane] + quadrupled / 4);
 }
 template <class T>
-T localValue(Warp &warp, unsigned lane, Ref quadrupled) {
+T argumentValue(Warp &warp, const Inst &inst, unsigned lane, Ref quadrupled) {
   T value;
-  std::memcpy(&value, threadLocal(warp, lane, quadrupled / 4), sizeof value);
+  std::memcpy(&value, argumentPlace(warp, inst, lane, quadrupled), sizeof value);
   return value;
 }
 
@@ -28,10 +29,10 @@ const char *hostPointer(Warp &warp, unsigned lane, uint64_t address, uint64_t &a
     available = launch.sharedBytes - address;
     return warp.block->shared + address;
   case MemSpace::Local:
-    if (address >= launch.function->localBytes)
+    if (address >= localEnd(warp, lane))
       return nullptr;
-    available = launch.function->localBytes - address;
-    return threadLocal(warp, lane, uint32_t(address));
+    available = localEnd(warp, lane) - address;
+    return localMemory(warp, lane, uint32_t(address));
   case MemSpace::Param:
     if (address >= launch.paramBlock.size())
       return nullptr;
@@ -56,13 +57,13 @@ std::string stringAt(Warp &warp, unsigned lane, uint64_t address) {
 
 } // namespace
 
-/// list: offsets (times four) in local memory of the format pointer, the argument block pointer and the result.
+/// list: places of the format pointer, the argument block pointer and the result.
 void runPrintf(Warp &warp, const Inst &inst, void *, uint32_t mask) {
   LaunchState &launch = *warp.block->launch;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
-    std::string format = stringAt(warp, lane, localValue<uint64_t>(warp, lane, inst.list[0]));
-    uint64_t block = localValue<uint64_t>(warp, lane, inst.list[1]), offset = 0;
+    std::string format = stringAt(warp, lane, argumentValue<uint64_t>(warp, inst, lane, inst.list[0]));
+    uint64_t block = argumentValue<uint64_t>(warp, inst, lane, inst.list[1]), offset = 0;
     uint64_t available = 0;
     const char *arguments = block ? hostPointer(warp, lane, block, available) : nullptr;
     // Arguments sit at their natural alignment; floats were promoted to double.
@@ -146,7 +147,7 @@ void runPrintf(Warp &warp, const Inst &inst, void *, uint32_t mask) {
       i = j;
     }
     if (inst.list[2] != 0xFFFFFFFCu)
-      std::memcpy(threadLocal(warp, lane, inst.list[2] / 4), &count, 4);
+      std::memcpy(argumentPlace(warp, inst, lane, inst.list[2]), &count, 4);
     std::lock_guard lock(launch.mutex);
     if (launch.config->printfSink)
       launch.config->printfSink(text);
@@ -158,10 +159,10 @@ void runPrintf(Warp &warp, const Inst &inst, void *, uint32_t mask) {
 
 void runAssertFail(Warp &warp, const Inst &inst, void *, uint32_t mask) {
   unsigned lane = unsigned(__builtin_ctz(mask));
-  std::string message = stringAt(warp, lane, localValue<uint64_t>(warp, lane, inst.list[0]));
-  std::string file = stringAt(warp, lane, localValue<uint64_t>(warp, lane, inst.list[1]));
-  uint32_t line = localValue<uint32_t>(warp, lane, inst.list[2]);
-  std::string function = stringAt(warp, lane, localValue<uint64_t>(warp, lane, inst.list[3]));
+  std::string message = stringAt(warp, lane, argumentValue<uint64_t>(warp, inst, lane, inst.list[0]));
+  std::string file = stringAt(warp, lane, argumentValue<uint64_t>(warp, inst, lane, inst.list[1]));
+  uint32_t line = argumentValue<uint32_t>(warp, inst, lane, inst.list[2]);
+  std::string function = stringAt(warp, lane, argumentValue<uint64_t>(warp, inst, lane, inst.list[3]));
   report(warp, inst, lane, FindingKind::Assertion,
          file + ":" + std::to_string(line) + ": " + function + ": assertion `" + message + "` failed");
 }
@@ -172,8 +173,7 @@ void runTrap(Warp &warp, const Inst &inst, void *, uint32_t mask) {
 
 void runBadCall(Warp &warp, const Inst &inst, void *, uint32_t mask) {
   report(warp, inst, unsigned(__builtin_ctz(mask)), FindingKind::InvalidInstruction,
-         "a call through a pointer that holds the address of no function with these parameters, or of one that is running "
-         "already (recursion is not supported)");
+         "a call through a pointer that holds the address of no function with these parameters");
 }
 
 void runFence(Warp &warp, const Inst &, void *, uint32_t) {

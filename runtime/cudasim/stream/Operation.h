@@ -25,7 +25,7 @@ public:
   virtual int nodeType() const { return 5; }
   virtual void run(Operation &operation) = 0;
   /// A wait on a memory value is the only thing that can be unready once its dependencies are done.
-  virtual bool ready() const { return true; }
+  virtual bool ready(const Operation &) const { return true; }
   /// Whether it may touch host memory that it cannot name beforehand (kernels).
   virtual bool touchesAnything() const { return false; }
   /// Called once when it is queued (not when it is captured): arms the watches on host memory.

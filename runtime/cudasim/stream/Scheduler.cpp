@@ -62,7 +62,7 @@ uint64_t Scheduler::markAncestors(const OperationRef &operation) {
 Operation *Scheduler::pick(uint64_t wantedMark) {
   std::vector<Operation *> candidates;
   for (Operation *operation : ready)
-    if ((wantedMark == 0 || operation->wanted == wantedMark) && operation->action->ready()) {
+    if ((wantedMark == 0 || operation->wanted == wantedMark) && operation->action->ready(*operation)) {
       if (seed == 0 && policy != SchedulePolicy::Random && policy != SchedulePolicy::Adversarial)
         return operation;
       candidates.push_back(operation);

@@ -41,6 +41,7 @@ public:
   decltype(&cuLaunchKernel) launchKernel;
   decltype(&cuLaunchCooperativeKernel) launchCooperative;
   decltype(&cuCtxSynchronize) synchronize;
+  decltype(&cuCtxSetLimit) setLimit;
 
 private:
   Driver() {
@@ -82,6 +83,7 @@ private:
     find(launchKernel, "cuLaunchKernel");
     find(launchCooperative, "cuLaunchCooperativeKernel");
     find(synchronize, "cuCtxSynchronize");
+    find(setLimit, "cuCtxSetLimit");
     if (!problem.empty())
       return;
     CUdevice device;

@@ -102,6 +102,10 @@ Reference packedBf16(F fn) {
   };
 }
 
+bool isOutside(Bits half) { return uint16_t(half) == 0x7FF7; }
+template <class F>
+Bits halves(Bits a, Bits b, Bits c, F fn) { return fn(a & 0xFFFF, b & 0xFFFF, c & 0xFFFF) | fn(a >> 16 & 0xFFFF, b >> 16 & 0xFFFF, c >> 16 & 0xFFFF) << 16; }
+
 template <class T>
 T minimumOf(T a, T b, bool isMax, bool nanWins) {
   if (std::isnan(a) || std::isnan(b))
@@ -309,6 +313,12 @@ const std::vector<Row> &rows() {
       {"min.f16 %0, %1, %2;", "hhh", R hb(minimumOf(h(a), h(b), false, false)) E}, {"max.NaN.f16 %0, %1, %2;", "hhh", R hb(minimumOf(h(a), h(b), true, true)) E},
       {"max.f16x2 %0, %1, %2;", "rrr", packedHalf([](double x, double y, double) { return minimumOf(x, y, true, false); })},
       {"neg.f16 %0, %1;", "hh", R uh(a) ^ 0x8000 E}, {"abs.f16x2 %0, %1;", "rr", R u(a) & 0x7FFF7FFF E}, {"neg.bf16x2 %0, %1;", "rr", R u(a) ^ 0x80008000 E},
+      // 0x7FF7 in a or b is what tensor copies fill in outside a tensor.
+      {"fma.rn.oob.f16 %0, %1, %2, %3;", "hhhh", R isOutside(a) || isOutside(b) ? 0 : hb(h(a) * h(b) + h(c)) E, 0, 90, "outside"},
+      {"fma.rn.oob.relu.f16x2 %0, %1, %2, %3;", "rrrr",
+       R halves(a, b, c, [](Bits x, Bits y, Bits z) { double v = h(x) * h(y) + h(z); return isOutside(x) || isOutside(y) || v < 0 ? Bits(0) : hb(v); }) E, 0, 90, "outside"},
+      {"fma.rn.oob.bf16x2 %0, %1, %2, %3;", "rrrr",
+       R halves(a, b, c, [](Bits x, Bits y, Bits z) { return isOutside(x) || isOutside(y) ? Bits(0) : bb(bh(x) * bh(y) + bh(z)); }) E, 0, 90, "outside"},
       {"fma.rn.bf16 %0, %1, %2, %3;", "hhhh", R bb(bh(a) * bh(b) + bh(c)) E, 0, 80, "bf16small"},
       {"fma.rn.bf16x2 %0, %1, %2, %3;", "rrrr", packedBf16([](double x, double y, double z) { return x * y + z; }), 0, 80, "bf16small"},
       {"add.bf16 %0, %1, %2;", "hhh", R bb(bh(a) + bh(b)) E, 0, 90, "bf16small"}, {"mul.bf16x2 %0, %1, %2;", "rrr", packedBf16([](double x, double y, double) { return x * y; }), 0, 90, "bf16small"},
@@ -422,8 +432,10 @@ std::vector<Bits> inputsFor(const Row &row, size_t operand, unsigned seed) {
       continue;
     }
     double moderate = (double(random() >> 11) / 9007199254740992.0 - 0.5) * 20;
-    if (kind == "bf16small") {
+    if (kind == "outside" || kind == "bf16small") {
       uint16_t lo = nearestHalf(moderate, 7, 127), hi = nearestHalf(-moderate * 3, 7, 127);
+      if (kind == "outside" && random() % 4 == 0)
+        (random() % 2 ? lo : hi) = 0x7FF7;
       values[i] = type == 'h' ? lo : lo | uint32_t(hi) << 16;
       continue;
     }

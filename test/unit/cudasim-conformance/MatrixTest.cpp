@@ -342,6 +342,82 @@ extern "C" __global__ void halves(const half *a, const half *b, half *c) {
     }
 }
 
+/// sm_70's form: four products a warp, each in eight lanes. Which element a register piece holds is written out from the ISA.
+TEST_P(Matrices, QuadPairs) {
+  std::string source;
+  for (bool columnA : {false, true})
+    for (bool columnB : {false, true})
+      for (bool halfD : {false, true})
+        for (bool halfC : {false, true}) {
+          std::string name = std::string("quads") + (columnA ? "c" : "r") + (columnB ? "c" : "r") + (halfD ? "h" : "f") + (halfC ? "h" : "f");
+          int d = halfD ? 4 : 8, c = halfC ? 4 : 8, next = 0;
+          auto list = [&](int count) {
+            std::string text = "{";
+            for (int i = 0; i < count; ++i)
+              text += (i ? ",%" : "%") + std::to_string(next++);
+            return text + "}";
+          };
+          std::string operands = list(d) + ", " + list(2) + ", " + list(2) + ", " + list(c), outputs, inputs;
+          for (int i = 0; i < d; ++i)
+            outputs += std::string(i ? "," : "") + (halfD ? "\"=r\"(d[" : "\"=f\"(((float *)d)[") + std::to_string(i) + "])";
+          for (int i = 0; i < 4; ++i)
+            inputs += "\"r\"(" + std::string(i < 2 ? "a[" : "b[") + std::to_string(i % 2) + "]),";
+          for (int i = 0; i < c; ++i)
+            inputs += std::string(i ? "," : "") + (halfC ? "\"r\"(c[" : "\"f\"(((float *)c)[") + std::to_string(i) + "])";
+          source += "extern \"C\" __global__ void " + name + "(const unsigned *A, const unsigned *B, const unsigned *C, unsigned *D) {\n" +
+                    "  unsigned a[2], b[2], c[8], d[8]; int l = threadIdx.x;\n" +
+                    "  for (int i = 0; i < 2; ++i) a[i] = A[i * 32 + l], b[i] = B[i * 32 + l];\n  for (int i = 0; i < 8; ++i) c[i] = C[i * 32 + l], d[i] = 0;\n" +
+                    "  asm volatile(\"mma.sync.aligned.m8n8k4." + (columnA ? "col." : "row.") + (columnB ? "col." : "row.") + (halfD ? "f16" : "f32") +
+                    ".f16.f16." + (halfC ? "f16 " : "f32 ") + operands + ";\" : " + outputs + " : " + inputs + ");\n" +
+                    "  for (int i = 0; i < 8; ++i) D[i * 32 + l] = d[i];\n}\n";
+        }
+  Program &program = Program::get(source, arch());
+  std::mt19937 random(11);
+  auto smallHalf = [&] { return uint16_t(random() % 2 << 15 | (14 + random() % 3) << 10 | (random() % 8) << 7); }; // sums stay exact
+  for (bool columnA : {false, true})
+    for (bool columnB : {false, true})
+      for (bool halfD : {false, true})
+        for (bool halfC : {false, true}) {
+          std::string name = std::string("quads") + (columnA ? "c" : "r") + (columnB ? "c" : "r") + (halfD ? "h" : "f") + (halfC ? "h" : "f");
+          SCOPED_TRACE(name);
+          std::vector<uint32_t> a(64), b(64), c(256);
+          for (auto *words : {&a, &b})
+            for (uint32_t &word : *words)
+              word = smallHalf() | uint32_t(smallHalf()) << 16;
+          for (uint32_t &word : c) {
+            float v = float(int(random() % 64) - 32) / 8;
+            std::memcpy(&word, &v, 4);
+            if (halfC)
+              word = smallHalf() | uint32_t(smallHalf()) << 16;
+          }
+          Buffer<uint32_t> bufferA(a), bufferB(b), bufferC(c), bufferD(256);
+          ASSERT_EQ(run(program.function(name.c_str()), {1}, {32}, 0, bufferA, bufferB, bufferC, bufferD), CUDA_SUCCESS);
+          std::vector<uint32_t> got = bufferD.read();
+          auto half = [](const std::vector<uint32_t> &words, int lane, int i) { return halfValue(uint16_t(words[i / 2 * 32 + lane] >> (16 * (i % 2)))); };
+          for (int pair = 0; pair < 4; ++pair) {
+            // The lane (low half of the warp: first four rows or columns) and piece of A(m, k), B(k, n), C(m, n).
+            auto laneOf = [&](int inQuad, bool upper) { return pair * 4 + inQuad + (upper ? 16 : 0); };
+            auto A = [&](int m, int k) { return columnA ? half(a, laneOf(k, m >= 4), m % 4) : half(a, laneOf(m % 4, m >= 4), k); };
+            auto B = [&](int k, int n) { return columnB ? half(b, laneOf(n % 4, n >= 4), k) : half(b, laneOf(k, n >= 4), n % 4); };
+            auto accumulator = [&](const std::vector<uint32_t> &words, bool isHalf, int m, int n) {
+              if (isHalf)
+                return half(words, laneOf(m % 4, m >= 4), n);
+              int lane = laneOf((m & 1) | (n & 2), m >= 4), i = (n & 4) | (m & 2) | (n & 1);
+              float v;
+              std::memcpy(&v, &words[size_t(i) * 32 + lane], 4);
+              return v;
+            };
+            for (int m = 0; m < 8; ++m)
+              for (int n = 0; n < 8; ++n) {
+                double want = accumulator(c, halfC, m, n);
+                for (int k = 0; k < 4; ++k)
+                  want += double(A(m, k)) * B(k, n);
+                ASSERT_NEAR(accumulator(got, halfD, m, n), want, halfD ? 2e-2 : 1e-5) << pair << ": " << m << ", " << n;
+              }
+          }
+        }
+}
+
 INSTANTIATE_TEST_SUITE_P(Arch, Matrices, testing::ValuesIn(architectures()), [](auto &info) { return info.param; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Matrices);
 

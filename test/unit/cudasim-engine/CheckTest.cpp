@@ -281,5 +281,67 @@ extern "C" __global__ void throughShared(const int *in, int *out) { __shared__ i
   FINDS(bench.run("throughShared", {1}, {32}, good, out), Uninitialised);
 }
 
+// -- the stack of recursion and alloca -----------------------------------------------------------------------------
+
+TEST_F(Checks, Stack) {
+  Bench bench(true);
+  ASSERT_TRUE(bench.load(ptxOf(R"(
+__device__ int *escaped;
+__device__ __noinline__ int down(int n) { return n <= 0 ? 1 : down(n - 1) * 3 + n; }
+extern "C" __global__ void deep(int *out, int n) { out[threadIdx.x] = down(threadIdx.x == 5 ? n : 2); }
+__device__ __noinline__ int *keeper(int n, int *mine) { int own[4] = {n, n, n, n}; return n ? keeper(n - 1, own) : mine; }
+extern "C" __global__ void dangling(int *out, int n) { int start[4] = {1, 2, 3, 4}; out[threadIdx.x] = keeper(n, start)[1]; }
+__device__ __noinline__ int partly(int n, int x) { int own[8]; if (n > 1) own[n] = x; int r = n ? partly(n - 1, x) : 0; return own[2 + (n & 4)] + r; }
+extern "C" __global__ void undefined(int *out, int n) { if (partly(n, n) > 3) out[0] = 1; }
+extern "C" __global__ void keeps(const int *in, int *out, int n) { int v = in[threadIdx.x]; int r = down(n); if (v + r > 3) out[0] = 1; }
+extern "C" __global__ void big(int *out, int n) {
+  unsigned long long place;
+  asm volatile("alloca.u64 %0, %1, 16;" : "=l"(place) : "l"((unsigned long long)n) : "memory");
+  asm volatile("st.local.u32 [%0], %1;" ::"l"(place), "r"(n) : "memory");
+  out[0] = n;
+}
+extern "C" __global__ void released(int *out, int past) {
+  unsigned long long before, place, value = 7;
+  asm volatile("stacksave.u64 %0; alloca.u64 %1, 32;" : "=l"(before), "=l"(place) :: "memory");
+  if (past) asm volatile("stackrestore.u64 %0;" ::"l"(before) : "memory");
+  asm volatile("st.local.u64 [%0+24], %1;" ::"l"(place), "l"(value) : "memory");
+}
+extern "C" __global__ void restored(int *out, int more) {
+  unsigned long long before;
+  asm volatile("stacksave.u64 %0;" : "=l"(before) :: "memory");
+  asm volatile("stackrestore.u64 %0;" ::"l"(before + more) : "memory");
+}
+)"))) << bench.log;
+  int *out = bench.allocate<int>(64), *in = bench.allocate<int>(64, "fresh", false);
+  CLEAN(bench.run("deep", {1}, {32}, out, 8));
+  int want = 1;
+  for (int i = 1; i <= 8; ++i)
+    want = want * 3 + i;
+  EXPECT_EQ(out[5], want);
+  LaunchResult overflow = bench.run("deep", {1}, {32}, out, 100000);
+  FINDS(overflow, StackOverflow);
+  EXPECT_EQ(overflow.findings[0].site.thread.x, 5u);
+  EXPECT_NE(overflow.findings[0].message.find("CU_LIMIT_STACK_SIZE"), std::string::npos) << overflow.findings[0].message;
+  EXPECT_NE(overflow.findings[0].message.find("calls deep"), std::string::npos) << overflow.findings[0].message;
+  FINDS(bench.run("deep", {1}, {32}, out, 300), StackOverflow);
+  bench.config.stackBytes = 64 << 10;
+  CLEAN(bench.run("deep", {1}, {32}, out, 300));
+  FINDS(bench.run("dangling", {1}, {32}, out, 1), OutOfBounds); // a variable of a call that has returned
+  CLEAN(bench.run("dangling", {1}, {32}, out, 0));
+  CLEAN(bench.run("big", {1}, {1}, out, 60000));
+  FINDS(bench.run("big", {1}, {1}, out, 70000), StackOverflow);
+  CLEAN(bench.run("released", {1}, {1}, out, 0));
+  FINDS(bench.run("released", {1}, {1}, out, 1), OutOfBounds);
+  CLEAN(bench.run("restored", {1}, {1}, out, 0));
+  FINDS(bench.run("restored", {1}, {1}, out, 64), InvalidInstruction);
+  // Definedness lives on across calls, and every frame begins undefined.
+  bench.config.checks.uninitialised = true;
+  CLEAN(bench.run("deep", {1}, {32}, out, 20));
+  FINDS(bench.run("undefined", {1}, {1}, out, 6), Uninitialised);
+  FINDS(bench.run("keeps", {1}, {32}, in, out, 4), Uninitialised);
+  bench.memory.markDefined(reinterpret_cast<uint64_t>(in), 256);
+  CLEAN(bench.run("keeps", {1}, {32}, in, out, 4));
+}
+
 } // namespace
 } // namespace graphc::cudasim

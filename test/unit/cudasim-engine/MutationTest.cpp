@@ -1,6 +1,6 @@
 // The best proof of the checks: in correct kernels, every barrier, wait, arrival, fence and guard is deleted in turn, by
 // blanking its PTX. Each deletion must be reported. What is not reported must leave the result as it was (then it was
-// redundant for this launch), or stand in the list of explanations. (Waits between streams: StreamOrderTest's Pipeline.)
+// redundant for this launch), or stand in the list of explanations. (Waits between streams: test/unit/cudasim/WaitMutationTest.cpp.)
 #include "test/unit/cudasim-engine/Engine.h"
 #include "tools/bench/cudasim/Kernels.h"
 
