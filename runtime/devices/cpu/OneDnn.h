@@ -137,6 +137,8 @@ std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &prob
 std::shared_ptr<Kernel> buildAttention(const Builder &builder, const Problem &problem);
 /// A product of two matrices with constant weights as a kernel of ours, where that is faster than the library's; false: it is not.
 bool addAmxMatMul(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &operands);
+/// The same for a convolution that is a product of pixels and weights.
+bool addAmxPointwise(Kernel &kernel, const Builder &builder, const Problem &problem);
 
 // ---- shared pieces (OneDnnPieces.cpp) ----
 

@@ -157,6 +157,54 @@ bool addAmxMatMul(Kernel &kernel, const Builder &builder, const Problem &problem
   return true;
 }
 
+/// An image [N, C, spatial…] as rows of pixels [N * spatial, C], or nothing when no one stride leads from pixel to pixel. A size of 1
+/// repeats: an operand of one pixel is one row.
+static std::optional<View> asRows(const View &image) {
+  View rows = image;
+  int64_t count = 1, stride = 0;
+  for (int d = image.rank() - 1; d >= 0; --d) {
+    if (d == 1 || image.dims[d] == 1)
+      continue;
+    if (count == 1)
+      stride = image.strides[d];
+    else if (image.strides[d] != stride * count)
+      return std::nullopt;
+    count *= image.dims[d];
+  }
+  rows.dims = {count, image.dims[1]};
+  rows.strides = {stride, image.strides[1]};
+  return rows;
+}
+
+bool addAmxPointwise(Kernel &kernel, const Builder &builder, const Problem &problem) {
+  const View &weights = problem.weights();
+  auto all = [](const std::vector<int64_t> &values, int64_t value) {
+    return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == value; });
+  };
+  if (!hasAmx() || problem.groups != 1 || !std::all_of(weights.dims.begin() + 2, weights.dims.end(), [](int64_t size) { return size == 1; }) ||
+      !all(problem.strides, 1) || !all(problem.padsBegin, 0) || !all(problem.padsEnd, 0))
+    return false;
+  std::vector<View> matrices = problem.operands;
+  int64_t pixels = 0;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    if (!matrices[i].present || i == 1 || i == 2)
+      continue;
+    auto rows = asRows(matrices[i]);
+    if (!rows || (i == 3 && rows->dims[0] != pixels) || (i > 3 && rows->dims[0] != pixels && rows->dims[0] != 1))
+      return false;
+    if (i == 0)
+      pixels = rows->dims[0];
+    matrices[i] = *rows;
+  }
+  matrices[1].dims = {weights.dims[1], weights.dims[0]};
+  matrices[1].strides = {weights.strides[1], weights.strides[0]};
+  if (View &bias = matrices[2]; bias.present) {
+    bias.dims = {1, bias.dims[0]};
+    bias.strides = {0, bias.strides[0]};
+  }
+  return addAmxMatMul(kernel, builder, problem, matrices);
+}
+
 std::shared_ptr<Kernel> buildAttention(const Builder &, const Problem &problem) {
   if (!hasAmx())
     throw Failure{error(Code::UnsupportedByLibrary, "attention on bf16 as one piece needs a CPU with AMX")};

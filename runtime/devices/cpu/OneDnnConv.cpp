@@ -190,7 +190,7 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
   auto kernel = std::make_shared<Kernel>();
   checkChannels(problem, problem.weights().dims[1] * problem.groups, problem.weights().dims[0]);
   const View &source = problem.source(), &destination = problem.destination();
-  if (destination.empty())
+  if (destination.empty() || addAmxPointwise(*kernel, builder, problem))
     return kernel;
   View weights = libraryWeights(problem.weights(), problem.groups, false);
 

@@ -13,6 +13,8 @@ bool available() {
   return has;
 }
 
+constexpr int64_t kSmallWeights = 256 << 10;
+
 static int64_t roundedUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
 
 int64_t panelBytes(int64_t k) { return roundedUp(k, 32) * 64; }
@@ -41,6 +43,9 @@ MatMul::MatMul(MatMulShape shape) : shape_(std::move(shape)) {
   int64_t most = std::clamp<int64_t>(cacheBytes / rowBytes / kBlock * kBlock, kBlock, 1024);
   int64_t times = std::max<int64_t>(1, (shape_.m + most - 1) / most);
   rowsAtOnce_ = roundedUp((shape_.m + times - 1) / times, kBlock);
+  // Small weights stay in the caches while rows pass by: then a row of results is written from its first column to its last.
+  if (!partialSums && packedBytes(shape_.k, shape_.n) <= kSmallWeights)
+    rowsAtOnce_ = kBlock;
   blockBuffers_ = partialSums ? rowsAtOnce_ / kBlock : 1;
   scratchBytes_ = blockBuffers_ * kBlockBytes + (copiesLeft_ ? 2 * rowsAtOnce_ * depth : 0);
 }
@@ -89,20 +94,60 @@ GRAPHC_AMX Vector applied(const Step &step, Vector x, const void *other, int64_t
   return x;
 }
 
-/// Writes finished blocks: bias, steps, rounding.
-struct Epilogue {
-  const MatMulShape &shape;
-  const MatMulOperands &operands;
+/// Writes finished blocks: bias, steps, rounding. Most networks' steps are none, one addition of a matrix in bf16, an activation:
+/// those run without looking at each step again for each row.
+class Epilogue {
+public:
+  GRAPHC_AMX_TARGET Epilogue(const MatMulShape &shape, const MatMulOperands &operands) : shape(shape), operands(operands) {
+    size_t next = 0;
+    auto &steps = shape.steps;
+    if (next < steps.size() && steps[next].kind == StepKind::Add && steps[next].type == DType::BF16 && steps[next].columnStride == 1)
+      added = static_cast<const Bf16 *>(operands.steps[next++]);
+    if (next < steps.size() && steps[next].kind == StepKind::Relu && steps[next].alpha == 0)
+      ++next, relu = true;
+    simple = next == steps.size() && shape.result == DType::BF16;
+  }
 
   /// Rows 2 * part and 2 * part + 1 of a block whose first element is (row0, column0).
-  GRAPHC_AMX_TARGET void writeRows(const float *block, int64_t row0, int64_t column0, int part) const {
+  GRAPHC_AMX_TARGET void writeRows(const float *block, int64_t row0, int64_t column0, int part) {
+    if (column0 != biasColumn)
+      loadBias(column0);
+    if (simple && column0 + kBlock <= shape.n && row0 + 2 * part + 2 <= shape.m)
+      writeSimple(block + 64 * part, (row0 + 2 * part) * shape.resultRowStride + column0, (row0 + 2 * part), column0);
+    else
+      writeAny(block, row0, column0, part);
+  }
+
+private:
+  GRAPHC_AMX_TARGET void loadBias(int64_t column0) {
+    biasColumn = column0;
+    biasLow = biasHigh = splat(0);
+    if (!shape.hasBias)
+      return;
+    biasLow = loadElements(operands.bias, column0, shape.bias, lanesBelow(shape.n - column0));
+    biasHigh = loadElements(operands.bias, column0 + 16, shape.bias, lanesBelow(shape.n - column0 - 16));
+  }
+
+  GRAPHC_AMX_TARGET void writeSimple(const float *rows, int64_t at, int64_t row, int64_t column) const {
+    for (int r = 0; r < 2; ++r, rows += kBlock, at += shape.resultRowStride) {
+      Vector x = _mm512_add_ps(_mm512_load_ps(rows), biasLow), y = _mm512_add_ps(_mm512_load_ps(rows + 16), biasHigh);
+      if (added) {
+        const Bf16 *other = added + (row + r) * shape.steps[0].rowStride + column;
+        x = _mm512_add_ps(x, widened(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(other))));
+        y = _mm512_add_ps(y, widened(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(other + 16))));
+      }
+      if (relu) {
+        x = _mm512_max_ps(splat(0), x);
+        y = _mm512_max_ps(splat(0), y);
+      }
+      _mm512_storeu_si512(static_cast<Bf16 *>(operands.result) + at, narrowed(x, y));
+    }
+  }
+
+  GRAPHC_AMX_TARGET void writeAny(const float *block, int64_t row0, int64_t column0, int part) const {
     __mmask16 low = lanesBelow(shape.n - column0), high = lanesBelow(shape.n - column0 - 16);
     for (int64_t r = 2 * part; r < 2 * part + 2 && row0 + r < shape.m; ++r) {
-      Vector x = _mm512_load_ps(block + r * kBlock), y = _mm512_load_ps(block + r * kBlock + 16);
-      if (shape.hasBias) {
-        x = _mm512_add_ps(x, loadElements(operands.bias, column0, shape.bias, low));
-        y = _mm512_add_ps(y, loadElements(operands.bias, column0 + 16, shape.bias, high));
-      }
+      Vector x = _mm512_add_ps(_mm512_load_ps(block + r * kBlock), biasLow), y = _mm512_add_ps(_mm512_load_ps(block + r * kBlock + 16), biasHigh);
       for (size_t i = 0; i < shape.steps.size(); ++i) {
         x = applied(shape.steps[i], x, operands.steps[i], row0 + r, column0, low);
         y = applied(shape.steps[i], y, operands.steps[i], row0 + r, column0 + 16, high);
@@ -116,6 +161,13 @@ struct Epilogue {
       }
     }
   }
+
+  const MatMulShape &shape;
+  const MatMulOperands &operands;
+  const Bf16 *added = nullptr;
+  bool relu = false, simple = false;
+  int64_t biasColumn = -1;
+  Vector biasLow, biasHigh; // of the columns from biasColumn on
 };
 
 /// A finished block that waits for its epilogue.
@@ -145,7 +197,7 @@ GRAPHC_AMX_TARGET void copyLeft(Bf16 *to, const Bf16 *from, int64_t rows, const 
 /// them.
 template <bool kLower>
 GRAPHC_AMX void multiplyChunk(const Bf16 *left, int64_t rowBytes, int64_t stepElements, const Bf16 *right, int64_t steps, const char *next,
-                              int lines, const Epilogue &epilogue, Finished &before) {
+                              int lines, Epilogue &epilogue, Finished &before) {
   int partsAStep = static_cast<int>((16 + steps - 1) / steps);
   for (int64_t step = 0; step < steps; ++step, left += stepElements, right += 1024) {
     multiplyStep<kLower>(left, rowBytes, right);
@@ -158,7 +210,7 @@ GRAPHC_AMX void multiplyChunk(const Bf16 *left, int64_t rowBytes, int64_t stepEl
 
 GRAPHC_AMX_TARGET void multiply(const MatMulShape &shape, const MatMulOperands &operands, bool copiesLeft, int64_t rowsAtOnce, int64_t chunk,
                                 int64_t blockBuffers) {
-  Epilogue epilogue{shape, operands};
+  Epilogue epilogue(shape, operands);
   auto *buffers = static_cast<float *>(operands.scratch);
   auto *copied = reinterpret_cast<Bf16 *>(static_cast<char *>(operands.scratch) + blockBuffers * kBlockBytes);
   const auto *right = static_cast<const Bf16 *>(operands.right);
@@ -183,7 +235,8 @@ GRAPHC_AMX_TARGET void multiply(const MatMulShape &shape, const MatMulOperands &
         const Bf16 *b = right + (panel * steps + step0) * 1024;
         const char *next = last && panel + 1 == panels ? nullptr : reinterpret_cast<const char *>(b + count * 1024);
         // The next chunk is as long as this one, or shorter by a little: 32 lines a step, shared out over the blocks.
-        int64_t linesLeft = next ? 32 : 0;
+        // Weights that were read before are near enough.
+        int64_t linesLeft = next && rowsBegin == 0 ? 32 : 0;
         for (int64_t block = 0; block < blocks; ++block) {
           int64_t blockRows = std::min(kBlock, rows - block * kBlock);
           bool lower = blockRows > 16;
@@ -201,8 +254,7 @@ GRAPHC_AMX_TARGET void multiply(const MatMulShape &shape, const MatMulOperands &
             multiplyChunk<true>(a, rowBytes, stepElements, b, count, next, lines, epilogue, before);
           else
             multiplyChunk<false>(a, rowBytes, stepElements, b, count, next, lines, epilogue, before);
-          if (next)
-            next += 64 * lines * count;
+          next += 64 * lines * count;
           while (before.parts < 16)
             epilogue.writeRows(before.block, before.row0, before.column0, before.parts++);
           storeBlock(lower, sums);

@@ -1,9 +1,9 @@
 // Matrix products in bf16 with f32 accumulation on AMX tiles, and what follows them element by element.
 //
 // The right operand is a constant, packed once: [N/32][K/32][2 tiles][16 pairs of rows][16 columns][2], zero padded. A panel of 32
-// columns is multiplied by all rows before the next, in chunks of K that stay in the first-level cache; while a block of results is
-// computed, the epilogue of the block before runs in between. notes: the order of sums depends on K alone, so results are the same
-// however rows and columns are shared out.
+// columns is multiplied by all rows before the next, in chunks of K that stay in the first-level cache (small weights: a block of rows
+// by all columns); while a block of results is computed, the epilogue of the block before runs in between. The order of sums
+// depends on K alone, so results are the same however rows and columns are shared out.
 #pragma once
 
 #include "runtime/base/DType.h"
@@ -60,7 +60,7 @@ public:
 private:
   MatMulShape shape_;
   bool copiesLeft_ = false;  // into blocks of [K/32][32 rows][32]
-  int64_t rowsAtOnce_ = 0;   // as many as fit the second-level cache with their partial sums
+  int64_t rowsAtOnce_ = 0;   // a block, or as many as fit the second-level cache with their partial sums
   int64_t chunk_ = 0;        // steps of depth 32 between two visits of a block
   int64_t blockBuffers_ = 1; // blocks of sums kept
   int64_t scratchBytes_ = 0;
