@@ -62,8 +62,8 @@ public:
   virtual bool dynamic() const = 0;
   /// Finds or builds the kernel for these values. Thread-safe; building takes 0.1–1 ms, finding well under 1 µs.
   /// With `exact` false, sizes never seen are served by primitives of other sizes where that is possible: rows of a
-  /// matmul in blocks of powers of two, a batch of convolutions image by image. That costs microseconds, and pays until the size
-  /// comes again.
+  /// matmul and images of a batch in blocks of powers of two, which are made at first use. That costs microseconds, and pays
+  /// until the size comes again.
   virtual Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry, bool exact) = 0;
   virtual std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel) = 0;
 };

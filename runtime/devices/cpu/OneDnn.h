@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <shared_mutex>
@@ -106,7 +107,11 @@ class UnitCache {
 public:
   template <typename Build>
   std::shared_ptr<const Unit> find(const std::vector<int64_t> &key, Build build) {
+    // Bounded: sizes that come and go must not fill memory. Kernels put together earlier keep what they use.
+    constexpr size_t kMaxUnits = 256;
     std::lock_guard lock(mutex_);
+    if (units_.size() >= kMaxUnits && !units_.count(key))
+      units_.clear();
     auto &unit = units_[key];
     if (!unit)
       unit = build();
@@ -127,6 +132,14 @@ struct Builder {
 
 /// Everything about the views a unit depends on, except the size along `axis`, plus `extra`.
 std::vector<int64_t> unitKey(const std::vector<View> &views, int axis, std::initializer_list<int64_t> extra);
+
+/// Puts `kernel` together from units of 64, 32 … 1 images, `slices` slices of a batch in all: how a batch that was never seen runs
+/// until it comes again. `addSlice` adds to a kernel the slice that computes the given views.
+void appendImages(Kernel &kernel, const Builder &builder, const std::vector<View> &views, int slices,
+                  const std::function<void(Kernel &, const std::vector<View> &)> &addSlice);
+
+/// Images [begin, begin + count) of a window operation's operands; weights and bias have no batch.
+std::vector<View> imagesOf(std::vector<View> views, int64_t begin, int64_t count);
 
 std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &problem);
 std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &problem);

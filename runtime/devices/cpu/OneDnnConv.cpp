@@ -210,23 +210,12 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
 
   int slices = usefulSlices(multiplyAdds, problem.threads);
   int64_t batch = destination.dims[0], rows = destination.dims[2];
+  auto whole = [&](Kernel &target, const std::vector<View> &views) {
+    addConvolution<dnnl::convolution_forward>(target, builder, problem, views, weights, {problem.padsBegin, problem.padsEnd},
+                                              dnnl::algorithm::convolution_direct);
+  };
   if (builder.units && batch > 1) {
-    auto unit = builder.units->find(unitKey(problem.operands, 0, {}), [&] {
-      std::vector<View> views = problem.operands;
-      for (size_t i = 0; i < views.size(); ++i)
-        if (i != 1 && i != 2)
-          views[i] = views[i].narrowed(0, 0, 1);
-      Kernel one;
-      addConvolution<dnnl::convolution_forward>(one, builder, problem, views, weights, {problem.padsBegin, problem.padsEnd},
-                                                dnnl::algorithm::convolution_direct);
-      return std::move(one).asUnit();
-    });
-    slices = static_cast<int>(std::min<int64_t>(slices, batch));
-    for (int slice = 0; slice < slices; ++slice) {
-      kernel->addSlice();
-      for (int64_t image = batch * slice / slices; image < batch * (slice + 1) / slices; ++image)
-        kernel->append(*unit, problem.operands, 0, image);
-    }
+    appendImages(*kernel, builder, problem.operands, slices, whole);
     return kernel;
   }
   bool byBatch = batch >= slices;
@@ -237,10 +226,8 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
     std::vector<View> views = problem.operands;
     Window window{problem.padsBegin, problem.padsEnd};
     if (slices > 1 && byBatch) {
-      int64_t begin = batch * slice / slices, count = batch * (slice + 1) / slices - begin;
-      for (size_t i = 0; i < views.size(); ++i)
-        if (i != 1 && i != 2)
-          views[i] = views[i].narrowed(0, begin, count);
+      int64_t begin = batch * slice / slices;
+      views = imagesOf(views, begin, batch * (slice + 1) / slices - begin);
     } else if (slices > 1) {
       // Output rows [begin, end) read source rows [first, last), the rest of their window is padding.
       int64_t begin = rows * slice / slices, end = rows * (slice + 1) / slices;
@@ -254,8 +241,7 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
       if (last <= first || source.dims[2] == 1) {
         // A slice of nothing but padding: not worth a special case.
         *kernel = Kernel();
-        addConvolution<dnnl::convolution_forward>(*kernel, builder, problem, problem.operands, weights,
-                                                  {problem.padsBegin, problem.padsEnd}, dnnl::algorithm::convolution_direct);
+        whole(*kernel, problem.operands);
         return kernel;
       }
       views[0] = views[0].narrowed(2, first, last - first);
@@ -286,14 +272,16 @@ std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem
   }
   int64_t batch = destination.dims[0];
   int slices = batch >= problem.threads ? usefulSlices(multiplyAdds, problem.threads) : 1;
+  auto whole = [&](Kernel &target, const std::vector<View> &views) {
+    addConvolution<dnnl::deconvolution_forward>(target, builder, problem, views, weights, window, dnnl::algorithm::deconvolution_direct);
+  };
+  if (builder.units && batch > 1) {
+    appendImages(*kernel, builder, problem.operands, slices, whole);
+    return kernel;
+  }
   for (int slice = 0; slice < slices; ++slice) {
-    std::vector<View> views = problem.operands;
-    int64_t begin = batch * slice / slices, count = batch * (slice + 1) / slices - begin;
-    for (size_t i = 0; i < views.size(); ++i)
-      if (i != 1 && i != 2)
-        views[i] = views[i].narrowed(0, begin, count);
-    addConvolution<dnnl::deconvolution_forward>(*kernel, builder, problem, views, weights, window,
-                                                dnnl::algorithm::deconvolution_direct);
+    int64_t begin = batch * slice / slices;
+    whole(*kernel, imagesOf(problem.operands, begin, batch * (slice + 1) / slices - begin));
   }
   return kernel;
 }

@@ -272,6 +272,35 @@ void addOwn(Kernel &kernel, std::shared_ptr<const OwnKernel> own, std::vector<Ar
   kernel.addOperation(std::move(operation), scratchBytes);
 }
 
+std::vector<View> imagesOf(std::vector<View> views, int64_t begin, int64_t count) {
+  for (size_t i = 0; i < views.size(); ++i)
+    if (i != 1 && i != 2)
+      views[i] = views[i].narrowed(0, begin, count);
+  return views;
+}
+
+void appendImages(Kernel &kernel, const Builder &builder, const std::vector<View> &views, int slices,
+                  const std::function<void(Kernel &, const std::vector<View> &)> &addSlice) {
+  constexpr int64_t kMostImages = 64;
+  int64_t batch = views[3].dims[0];
+  slices = static_cast<int>(std::min<int64_t>(slices, batch));
+  for (int slice = 0; slice < slices; ++slice) {
+    kernel.addSlice();
+    for (int64_t image = batch * slice / slices, end = batch * (slice + 1) / slices; image < end;) {
+      int64_t images = kMostImages;
+      while (images > end - image)
+        images /= 2;
+      auto unit = builder.units->find(unitKey(views, 0, {images}), [&] {
+        Kernel block;
+        addSlice(block, imagesOf(views, 0, images));
+        return std::move(block).asUnit();
+      });
+      kernel.append(*unit, views, 0, image);
+      image += images;
+    }
+  }
+}
+
 int usefulSlices(double multiplyAdds, int threads) {
   // About 25 G multiply-adds a second and core; below ~10 µs a barrier costs more than the second core gives.
   double us = multiplyAdds / 25e3;

@@ -27,13 +27,8 @@ std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &prob
 
   int64_t batch = destination.dims[0];
   int slices = batch >= problem.threads ? usefulSlices(work * 4, problem.threads) : 1;
-  for (int slice = 0; slice < slices; ++slice) {
-    std::vector<View> views = problem.operands;
-    int64_t begin = batch * slice / slices, count = batch * (slice + 1) / slices - begin;
-    for (size_t i = 0; i < views.size(); ++i)
-      if (i != 1 && i != 2)
-        views[i] = views[i].narrowed(0, begin, count);
-    kernel->addSlice();
+  auto whole = [&](Kernel &target, const std::vector<View> &views) {
+    target.addSlice();
     std::vector<Argument> arguments;
     dnnl::primitive_attr attr = attributes(problem, views, arguments);
     Desc src = describe(views[0]), dst = describe(views[3]);
@@ -46,10 +41,18 @@ std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &prob
     dnnl::pooling_v2_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, src, dst, problem.strides, problem.kernelShape,
                                         dilates, problem.padsBegin, padsEnd);
     dnnl::pooling_v2_forward::primitive_desc primitive(desc, attr, builder.engine);
-    kernel->addImplementation(primitive.impl_info_str());
+    target.addImplementation(primitive.impl_info_str());
     arguments.push_back(argument(DNNL_ARG_SRC, src, views[0]));
     arguments.push_back(argument(DNNL_ARG_DST, dst, views[3]));
-    addPrimitive(*kernel, primitive, dnnl::pooling_v2_forward(primitive), std::move(arguments));
+    addPrimitive(target, primitive, dnnl::pooling_v2_forward(primitive), std::move(arguments));
+  };
+  if (builder.units && batch > 1) {
+    appendImages(*kernel, builder, problem.operands, slices, whole);
+    return kernel;
+  }
+  for (int slice = 0; slice < slices; ++slice) {
+    int64_t begin = batch * slice / slices;
+    whole(*kernel, imagesOf(problem.operands, begin, batch * (slice + 1) / slices - begin));
   }
   return kernel;
 }

@@ -207,25 +207,31 @@ INSTANTIATE_TEST_SUITE_P(
                     Conv{{40, 1}, 2, 8, 16, {3, 1}, .strides = {2, 1}},
                     Conv{{11}, 1, 6, 4, {3}, .strides = {3}, .layout = First, .transposed = true}));
 
-TEST(Convolution, OnePlanServesEveryBatch) {
+class EveryBatch : public testing::TestWithParam<gp::LibraryKind> {};
+INSTANTIATE_TEST_SUITE_P(All, EveryBatch, testing::Values(gp::LibraryKind::Conv, gp::LibraryKind::Deconv, gp::LibraryKind::MaxPool));
+
+TEST_P(EveryBatch, IsServedByOnePlan) {
+  bool pools = GetParam() == gp::LibraryKind::MaxPool;
   for (int threads : {1, 2}) {
     PlanBuilder b;
-    int n = b.symbolExpr(b.symbol("n", 0, 0, 1)), size = b.constant(12), in = b.constant(16), out = b.constant(24);
+    int n = b.symbolExpr(b.symbol("n", 0, 0, 1)), size = b.constant(12), in = b.constant(16), out = b.constant(pools ? 16 : 24);
     auto w = randomFloats(24 * 16 * 9, 1);
     int x = b.input("x", DType::F32, {n, size, size, in}), y = b.output("y", DType::F32, {n, size, size, out});
-    int weights = b.weight<float>("w", {24, 16, 3, 3}, w);
     gp::LibraryT library;
-    library.kind = gp::LibraryKind::Conv;
+    library.kind = GetParam();
+    library.kernel_shape = pools ? std::vector<int64_t>{3, 3} : std::vector<int64_t>{};
+    int weights = pools ? -1 : b.weight<float>("w", library.kind == gp::LibraryKind::Conv ? std::vector<int64_t>{24, 16, 3, 3} : std::vector<int64_t>{16, 24, 3, 3}, w);
     library.pads_begin = library.pads_end = b.constants({1, 1});
-    int bias = b.weight<float>("bias", {24}, randomFloats(24, 3));
+    int bias = pools ? -1 : b.weight<float>("bias", {24}, randomFloats(24, 3));
     for (int buffer : {x, weights, bias, y})
       library.operands.push_back(PlanBuilder::operand(buffer));
-    library.post_ops.push_back(PlanBuilder::postOp(gp::PostOpKind::Relu));
-    b.add("conv", std::move(library), {x, weights}, {y});
+    if (!pools)
+      library.post_ops.push_back(PlanBuilder::postOp(gp::PostOpKind::Relu));
+    b.add("window", std::move(library), pools ? std::vector<int>{x} : std::vector<int>{x, weights}, {y});
     if (threads > 1)
       b.options.pool = std::make_shared<SpinPool>(SpinPoolOptions{.threads = threads});
     auto executable = *b.load();
-    auto images = randomFloats(32 * 12 * 12 * 16, 2);
+    auto images = randomFloats(80 * 12 * 12 * 16, 2);
     auto context = *executable->newContext();
     auto run = [&](int64_t first, int64_t count) {
       HostTensor input = HostTensor::borrow(DType::F32, {count, 12, 12, 16}, images.data() + first * 12 * 12 * 16);
@@ -235,10 +241,10 @@ TEST(Convolution, OnePlanServesEveryBatch) {
       return std::vector<float>(outputs[0].values<float>().begin(), outputs[0].values<float>().end());
     };
     std::vector<std::vector<float>> single;
-    for (int64_t i = 0; i < 32; ++i)
+    for (int64_t i = 0; i < 80; ++i)
       single.push_back(run(i, 1));
-    // Four times each: put together from single images at first, by a primitive of its own from the third on.
-    for (int64_t count : {2, 2, 2, 2, 7, 32, 32, 32, 32, 3}) {
+    // Put together from blocks of images at first, by a primitive of its own from the third time on.
+    for (int64_t count : {2, 2, 2, 2, 7, 32, 32, 32, 32, 3, 31, 80, 63, 80}) {
       auto together = run(0, count);
       for (int64_t i = 0; i < count; ++i)
         for (size_t j = 0; j < single[i].size(); ++j)
