@@ -146,6 +146,24 @@ bool addPointwise(Kernel &kernel, const Builder &builder, const Problem &problem
   return true;
 }
 
+/// The product with weights packed as it likes. With AVX-512 the library pads N to 64 whatever it is, and 16 or 32 columns then read up to
+/// four times the bytes: those get blocks of their own width where it takes them.
+template <typename Make>
+dnnl::matmul::primitive_desc makePacked(const View &weights, Make make) {
+  auto packedAs = [&](dnnl::memory::format_tag tag) { return make(Desc(weights.dims, dataType(weights.dtype), tag)); };
+  int64_t columns = weights.dims.back();
+  if (weights.rank() == 2 && weights.dtype == DType::F32 && columns <= 48 && dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core)
+    try {
+      using enum dnnl::memory::format_tag;
+      auto narrow = packedAs(columns <= 16 ? BA16a16b : columns <= 32 ? BA16a32b : BA16a48b);
+      if (!isFallback(narrow.impl_info_str()))
+        return narrow;
+    } catch (const dnnl::error &) {
+      // Not this layout: the library's own.
+    }
+  return packedAs(dnnl::memory::format_tag::any);
+}
+
 void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views) {
   if (addPointwise(kernel, builder, problem, views))
     return;
@@ -153,15 +171,12 @@ void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, co
   std::vector<Argument> arguments;
   dnnl::primitive_attr attr = attributes(problem, views, arguments);
   Desc source = describe(views[0]), plainWeights = describe(views[1]), destination = describe(views[3]);
-  Desc weights = plainWeights;
-  if (views[1].constant)
-    weights = Desc(views[1].dims, dataType(views[1].dtype), dnnl::memory::format_tag::any);
   auto make = [&](const Desc &weightsDesc) {
     dnnl::matmul::desc desc = views[2].present ? dnnl::matmul::desc(source, weightsDesc, describe(views[2]), destination)
                                                : dnnl::matmul::desc(source, weightsDesc, destination);
     return dnnl::matmul::primitive_desc(desc, attr, builder.engine);
   };
-  dnnl::matmul::primitive_desc desc = make(weights);
+  dnnl::matmul::primitive_desc desc = views[1].constant ? makePacked(views[1], make) : make(plainWeights);
   kernel.addImplementation(desc.impl_info_str());
   arguments.push_back(argument(DNNL_ARG_SRC, source, views[0]));
   arguments.push_back(packed(builder, DNNL_ARG_WEIGHTS, views[1], plainWeights, desc.weights_desc()));

@@ -112,6 +112,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Product{{}, 200, 300, 256, .bias = true, .threads = 2, .postOps = {BinaryMul, Swish}},
                     Product{{}, 1, 2048, 1000, .bias = true, .threads = 2},
                     Product{{}, 3, 4096, 1000, .transposedWeights = true, .threads = 3, .postOps = {BinaryAdd, Relu}},
+                    Product{{}, 1, 11616, 32, .transposedWeights = true, .bias = true, .postOps = {Relu}},
+                    Product{{}, 3, 9001, 700, .bias = true, .threads = 2, .postOps = {BinaryAdd, Tanh}},
                     Product{{8}, 64, 64, 64, .constantWeights = false, .batchedWeights = true, .threads = 2},
                     Product{{}, 6, 10, 12, .postOps = {Linear, Tanh, Abs, Square}}, Product{{}, 6, 10, 12, .postOps = {Elu, HardSwish, HardSigmoid}},
                     Product{{}, 6, 10, 12, .postOps = {Logistic, Exp, SoftRelu, GeluTanh}},
