@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -55,6 +56,7 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
   }
   GRAPHC_RETURN_IF_ERROR(buildList(main, plan->main, false));
   GRAPHC_RETURN_IF_ERROR(checkFixedOffsets());
+  GRAPHC_RETURN_IF_ERROR(checkFixedViews());
   buildSignature();
   if (isStatic) {
     // Resolves every size, so that libraries choose and pack now and mistakes surface at load.
@@ -469,6 +471,46 @@ Status Program::checkFixedOffsets() const {
         __builtin_add_overflow(source.arena_offset, bytes, &end) || end > plan->arena_bytes)
       return error(Code::PlanInvalid, "plan: temporary '", source.name, "' lies at ", source.arena_offset, " + ", bytes,
                    " bytes, outside the arena of ", plan->arena_bytes);
+  }
+  return {};
+}
+
+/// Views whose place does not depend on a call must lie inside what they view; the others are checked by every call.
+Status Program::checkFixedViews() const {
+  auto moving = plan::dependsOnSymbols(plan->exprs, std::vector<bool>(plan->symbols.size(), true));
+  std::vector<int> fixed;
+  for (int i = 0; i < static_cast<int>(plan->exprs.size()); ++i)
+    if (!moving[i])
+      fixed.push_back(i);
+  std::vector<int64_t> symbols(plan->symbols.size()), values(plan->exprs.size());
+  if (int failed = plan::evaluateExprs(plan->exprs, fixed, symbols, values); failed >= 0)
+    return error(Code::PlanInvalid, "plan: the size ", plan::exprText(*plan, failed), " does not fit 64 bits");
+  auto bytesOf = [&](int buffer) -> std::optional<int64_t> {
+    std::vector<int64_t> dims;
+    for (int dim : buffers[buffer].dims)
+      dims.push_back(values[dim]);
+    auto elements = Shape(dims).checkedElements();
+    int64_t bytes = 0;
+    if (!elements || __builtin_mul_overflow(*elements, static_cast<int64_t>(sizeOf(buffers[buffer].dtype)), &bytes))
+      return std::nullopt;
+    return bytes;
+  };
+  auto isFixed = [&](const std::vector<int> &exprs) { return std::none_of(exprs.begin(), exprs.end(), [&](int expr) { return moving[expr]; }); };
+  for (int i = 0; i < static_cast<int>(buffers.size()); ++i) {
+    const BufferInfo &view = buffers[i];
+    if (view.root == i || !isFixed(view.dims) || !isFixed(view.offsetExprs) || !isFixed(buffers[view.root].dims))
+      continue;
+    int64_t begin = 0, end = 0;
+    bool inside = true;
+    for (int expr : view.offsetExprs)
+      inside = inside && !__builtin_add_overflow(begin, values[expr], &begin) && begin >= 0;
+    auto bytes = bytesOf(i), room = bytesOf(view.root);
+    // A group of the arena is as large as its largest view.
+    if (view.place == Place::Arena || view.place == Place::Heap)
+      room = INT64_MAX;
+    if (!inside || !bytes || !room || __builtin_add_overflow(begin, *bytes, &end) || end > *room)
+      return error(Code::PlanInvalid, "plan: buffer '", plan->buffers[i]->name, "' ", dimsText(i), " begins at byte ", begin, " of '",
+                   plan->buffers[view.root]->name, "' ", dimsText(view.root), ", and leaves it");
   }
   return {};
 }

@@ -139,6 +139,7 @@ private:
   Status buildLibraries(StepList &list, std::vector<Step> &steps);
   Status buildArena(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, bool prepareList);
   Status checkFixedOffsets() const;
+  Status checkFixedViews() const;
   void buildSignature();
   Status runPrepare();
   // ---- on a device (DeviceProgram.cpp) ----
