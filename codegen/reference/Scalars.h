@@ -96,12 +96,12 @@ inline int64_t integerPower(int64_t base, int64_t exponent, ScalarType type) {
   return static_cast<int64_t>(result);
 }
 
-/// Dividing by zero gives 0; the smallest integer divided by -1 wraps to itself.
+/// Bools add to true; dividing by zero gives 0; the smallest integer divided by -1 wraps to itself.
 template <ScalarKind kind>
 int64_t integerBinary(int64_t a, int64_t b, ScalarType type) {
   uint64_t ua = a, ub = b;
   bool wide = type.isWideUnsigned();
-  if constexpr (kind == ScalarKind::Add) return static_cast<int64_t>(ua + ub);
+  if constexpr (kind == ScalarKind::Add) return type.width == 1 ? a | b : static_cast<int64_t>(ua + ub);
   if constexpr (kind == ScalarKind::Sub) return static_cast<int64_t>(ua - ub);
   if constexpr (kind == ScalarKind::Mul) return static_cast<int64_t>(ua * ub);
   if constexpr (kind == ScalarKind::Div || kind == ScalarKind::Rem || kind == ScalarKind::Mod) {

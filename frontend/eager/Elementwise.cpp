@@ -175,8 +175,18 @@ Tensor div(const TensorArg &a, const Tensor &b, Rounding rounding) {
     auto x = g.input(0), y = g.input(1);
     if (isFloat(dtype)) {
       auto quotient = g.div(x, y);
-      if (rounding == Rounding::Floor)
-        return g.result(g.op("floor", {quotient}));
+      if (rounding == Rounding::Floor) {
+        // What the remainder leaves is divided, or 1 / 0.1 would round to 10 before it is floored, and -1 / inf to 0.
+        auto zero = g.constant(0, dtype), one = g.constant(1, dtype), rest = g.op("rem", {x, y});
+        auto exact = g.div(g.sub(x, rest), y);
+        auto apart = g.op("xor", {g.op("less", {y, zero}), g.op("less", {rest, zero})});
+        auto below = g.op("and", {g.op("not", {g.op("equal", {rest, zero})}), apart});
+        exact = g.op("select", {below, g.sub(exact, one), exact});
+        auto floor = g.op("floor", {exact});
+        floor = g.op("select", {g.op("less", {g.constant(0.5, dtype), g.sub(exact, floor)}), g.add(floor, one), floor});
+        floor = g.op("select", {g.op("equal", {exact, zero}), g.mul(zero, quotient), floor});
+        return g.result(g.op("select", {g.op("equal", {y, zero}), quotient, floor}));
+      }
       auto negative = g.op("less", {quotient, g.constant(0, dtype)});
       return g.result(g.op("select", {negative, g.op("ceil", {quotient}), g.op("floor", {quotient})}));
     }

@@ -378,6 +378,7 @@ namespace {
 Tensor triangle(const char *op, const Tensor &a, int64_t diagonal, bool lower) {
   if (a.dim() < 2)
     failWith(Code::ShapeMismatch, op, ": ", nameOf(a), " is no matrix");
+  diagonal = std::clamp(diagonal, -(int64_t{1} << 62), int64_t{1} << 62); // beyond any matrix, and a row can be added to it
   Call call(op);
   call.attribute(diagonal).input(a);
   return call.run([&](GraphBuilder &g) {

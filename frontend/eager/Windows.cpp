@@ -212,9 +212,12 @@ Tensor pad(const TensorArg &x, IntList padding, PadMode mode, double value) {
     low[d] = padding[2 * i];
     high[d] = padding[2 * i + 1];
     int64_t n = x.size(static_cast<int64_t>(d));
-    if (n + low[d] + high[d] < 0)
+    int64_t padded = 0;
+    if (__builtin_add_overflow(n, low[d], &padded) || __builtin_add_overflow(padded, high[d], &padded) || padded < 0)
       failWith(Code::ShapeMismatch, "pad: size ", n, " of dim ", d, " cannot be padded by ", low[d], " and ", high[d]);
-    int64_t most = mode == PadMode::Reflect ? n - 1 : n;
+    if (mode != PadMode::Constant && n == 0 && (low[d] > 0 || high[d] > 0))
+      failWith(codes::InvalidArgument, "pad: dim ", d, " of ", nameOf(x), " is empty, so it holds nothing to repeat; PadMode::Constant has a value of its own");
+    int64_t most = mode == PadMode::Reflect ? std::max<int64_t>(0, n - 1) : n;
     if ((mode == PadMode::Reflect || mode == PadMode::Circular) && (low[d] > most || high[d] > most))
       failWith(codes::InvalidArgument, "pad: ", std::max(low[d], high[d]), " is more than dim ", d, " of ", nameOf(x), " allows, ", most);
   }
@@ -237,6 +240,10 @@ Tensor interpolate(const TensorArg &x, IntList size, InterpolateMode mode, bool 
   int64_t spatial = static_cast<int64_t>(size.size());
   if (x.dim() != spatial + 2)
     failWith(Code::ShapeMismatch, "interpolate: ", size.size(), " sizes for ", nameOf(x), ", which has ", x.dim() - 2, " spatial dims");
+  for (int64_t d = 0; d < spatial; ++d)
+    if (size[static_cast<size_t>(d)] <= 0 || x.size(d + 2) == 0)
+      failWith(Code::ShapeMismatch, "interpolate: dim ", d + 2, " of ", nameOf(x), " cannot become ", size[static_cast<size_t>(d)], " from ", x.size(d + 2),
+               "; both must be at least 1");
   Call call("interpolate");
   call.attributes(size.span()).attribute(static_cast<int>(mode)).attribute(alignCorners).input(x).fixed(2);
   return call.run([&](GraphBuilder &g) {

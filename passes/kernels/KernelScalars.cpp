@@ -114,6 +114,8 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
   });
   switch (kind) {
   case ScalarKind::Add:
+    if (type.isInteger(1)) // true and true is true, as for numbers that saturate
+      return binary(ScalarKind::Or, l, r);
     GRAPHC_ARITH(arith::AddFOp, arith::AddIOp, arith::AddIOp)
   case ScalarKind::Sub:
     GRAPHC_ARITH(arith::SubFOp, arith::SubIOp, arith::SubIOp)
@@ -128,8 +130,8 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
     if (isFloat)
       return kind == ScalarKind::Div ? emit([&](Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); })
                                      : emit([&](Value x, Value y) { return arith::RemFOp::create(b, loc, x, y); });
-    // Division by zero, and the least value by -1, trap on CPUs: divide by 1 there (quotient by 0 is the dividend).
-    Expr divisor = select(r == constantInt(0, type), constantInt(1, type), r);
+    // Division by zero, and the least value by -1, trap on CPUs: divide by 1 there. x / 0 = x % 0 = 0.
+    Expr byZero = r == constantInt(0, type), divisor = select(byZero, constantInt(1, type), r);
     if (!uns) {
       unsigned width = type.getIntOrFloatBitWidth();
       int64_t least = (int64_t)(~uint64_t(0) << (width - 1));
@@ -137,12 +139,13 @@ Expr KernelBuilder::binary(ScalarKind kind, Expr l, Expr r) {
       divisor = select(overflows, constantInt(1, type), divisor);
     }
     depth = std::max(depth, depthOf(divisor));
-    return emitAt(depth, type, [&]() -> Value {
+    Expr result = emitAt(depth, type, [&]() -> Value {
       Value x = valueOf(l), y = valueOf(divisor);
       if (kind == ScalarKind::Div)
         return uns ? Value(arith::DivUIOp::create(b, loc, x, y)) : Value(arith::DivSIOp::create(b, loc, x, y));
       return uns ? Value(arith::RemUIOp::create(b, loc, x, y)) : Value(arith::RemSIOp::create(b, loc, x, y));
     });
+    return kind == ScalarKind::Div ? select(byZero, constantInt(0, type), result) : result;
   }
   case ScalarKind::Mod: {
     Expr m = rem(l, r);

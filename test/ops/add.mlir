@@ -111,3 +111,13 @@ func.func @main(%x: tensor<2x1xi32> {graph.name = "x"}, %y: tensor<2xi32> {graph
   %0 = graph.add %x, %y : (tensor<2x1xi32>, tensor<2xi32>) -> tensor<2x2xi32>
   return %0 : tensor<2x2xi32>
 }
+
+// -----
+// case: bools: true and true is true
+// in: 4xbool=[0 0 1 1]
+// in: 4xbool=[0 1 0 1]
+// out: 4xbool=[0 1 1 1]
+func.func @main(%x: tensor<4xi1> {graph.name = "x"}, %y: tensor<4xi1> {graph.name = "y"}) -> (tensor<4xi1> {graph.name = "r0"}) {
+  %0 = graph.add %x, %y : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}

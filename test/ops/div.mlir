@@ -116,3 +116,13 @@ func.func @main(%x: tensor<2x1xi32> {graph.name = "x"}, %y: tensor<2xi32> {graph
   %0 = graph.div %x, %y : (tensor<2x1xi32>, tensor<2xi32>) -> tensor<2x2xi32>
   return %0 : tensor<2x2xi32>
 }
+
+// -----
+// case: integers by zero give 0; the least value by -1 wraps to itself
+// in: 5xi32=[7 -7 0 -2147483648 9]
+// in: 5xi32=[0 0 0 -1 -2]
+// out: 5xi32=[0 0 0 -2147483648 -4]
+func.func @main(%x: tensor<5xi32> {graph.name = "x"}, %y: tensor<5xi32> {graph.name = "y"}) -> (tensor<5xi32> {graph.name = "r0"}) {
+  %0 = graph.div %x, %y : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi32>
+  return %0 : tensor<5xi32>
+}

@@ -151,6 +151,11 @@ TEST(Binary, integersAndRounding) {
   expectValues(div(a, b, Rounding::Trunc), {4}, {3, -3, -3, 3});
   expectValues(div(a, b, Rounding::Floor), {4}, {3, -4, -4, 3});
   expectValues(remainder(a, b), {4}, {1, 1, -1, -1});
+  expectValues(div(a, tensor({0, 0, 0, 0}), Rounding::Floor), {4}, {0, 0, 0, 0});
+  // Of floats: what the remainder leaves is divided.
+  Tensor f = tensor({-1.0f, 1.0f, 1.0f, -7.5f, INFINITY, 3.0f, -3.0f}), g = tensor({INFINITY, INFINITY, 0.1f, 2.0f, 2.0f, 0.0f, 0.0f});
+  expectValues(div(f, g, Rounding::Floor), {7}, {-1, 0, 9, -4, NAN, INFINITY, -INFINITY});
+  expectValues(tensor({true, true, false}) + tensor({true, false, false}), {3}, {1, 1, 0});
   expectValues(fmod(a, b), {4}, {1, -1, 1, -1});
   expectValues(a.pow(2), {4}, {49, 49, 49, 49});
   expectValues(bitwiseAnd(a, tensor({3, 3, 3, 3})), {4}, {3, 1, 3, 1});
@@ -261,6 +266,13 @@ TEST(Windows, convolutionAndPooling) {
   expectValues(pad(tensor({1.0, 2.0, 3.0}), {2, 1}, PadMode::Reflect), {6}, {3, 2, 1, 2, 3, 2});
   expectValues(pad(tensor({1.0, 2.0, 3.0}), {1, 1}, PadMode::Replicate), {5}, {1, 1, 2, 3, 3});
   expectValues(pad(tensor({1.0, 2.0, 3.0}), {1, 1}, PadMode::Circular), {5}, {3, 1, 2, 3, 1});
+  for (PadMode mode : {PadMode::Replicate, PadMode::Reflect, PadMode::Circular}) {
+    EXPECT_THAT(messageOf([&] { pad(zeros({2, 0}), {1, 0}, mode); }, codes::InvalidArgument), testing::HasSubstr("is empty"));
+    expectValues(pad(zeros({2, 0}), {0, 0}, mode), {2, 0}, {});
+  }
+  EXPECT_THAT(messageOf([] { pad(zeros({2}), {INT64_MAX, INT64_MAX}); }, Code::ShapeMismatch), testing::HasSubstr("cannot be padded"));
+  EXPECT_THAT(messageOf([] { interpolate(zeros({1, 1, 2, 2}), {0, 0}); }, Code::ShapeMismatch), testing::HasSubstr("must be at least 1"));
+  EXPECT_THAT(messageOf([] { interpolate(zeros({1, 1, 0, 2}), {2, 2}); }, Code::ShapeMismatch), testing::HasSubstr("must be at least 1"));
   expectValues(interpolate(tensor({1.0, 2.0}).view({1, 1, 2}), {4}), {1, 1, 4}, {1, 1, 2, 2});
   expectValues(interpolate(tensor({1.0, 2.0}).view({1, 1, 2}), {4}, InterpolateMode::Bilinear), {1, 1, 4}, {1, 1.25, 1.75, 2});
 }
@@ -335,6 +347,8 @@ TEST(Indexing, values) {
   expectValues(topk(tensor({3.0, 1.0, 2.0}), 2).first, {2}, {3, 2});
   expectValues(tril(ones({2, 3})), {2, 3}, {1, 0, 0, 1, 1, 0});
   expectValues(triu(ones({2, 3}), 1), {2, 3}, {0, 1, 1, 0, 0, 1});
+  expectValues(tril(ones({1, 2}), INT64_MAX), {1, 2}, {1, 1});
+  expectValues(tril(ones({1, 2}), INT64_MIN), {1, 2}, {0, 0});
   expectValues(flip(tensor({{1, 2}, {3, 4}}), {1}), {2, 2}, {2, 1, 4, 3});
   expectValues(roll(tensor({1, 2, 3}), 1, 0), {3}, {3, 1, 2});
   expectValues(repeat(tensor({1, 2}), {2, 2}), {2, 4}, {1, 2, 1, 2, 1, 2, 1, 2});
