@@ -149,7 +149,7 @@ private:
         return error(Code::InvalidOption, "--amp has no use behind --from-phase ", options.fromPhase, ": precision is decided in phase autocast");
     context_.amp = options.amp;
     if (!context_.info.bf16Products)
-      result.diagnostics.push_back({CompileDiagnostic::Warning, Code::Ok,
+      result.diagnostics.push_back({CompileDiagnostic::Warning, Code::DeviceUnavailable,
                                     text("--amp bf16: level ", options.objectLevels.empty() ? context_.target.name().str() : joined(options.objectLevels, "+"),
                                          " has no bf16 products; they are computed in f32 from bf16 values, which is right but no faster")});
     return Status();

@@ -43,7 +43,7 @@ Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &
       build.warn("the compile cache is not used: " + opened.status().message());
   }
   std::mutex mutex; // of cache and resources
-  bool warned = false;
+  bool warned = false, warnedDamaged = false;
   ModuleOptions options;
   options.architectures = build.architectures;
   options.threads = build.threads;
@@ -67,6 +67,8 @@ Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &
       std::lock_guard lock(mutex);
       if (auto found = cache->find(kKind, entry))
         return *std::move(found);
+      if (cache->counters().damaged && !std::exchange(warnedDamaged, true) && build.warn)
+        build.warn("a kernel of the compile cache was damaged and is made anew");
     }
     auto compiled = compileText(**nvrtc, source, name, architecture, nullptr);
     if (!compiled.ok())

@@ -46,6 +46,9 @@ graphc::compileKernelsCached(ModuleOp module, const codegen::cpu::CpuTarget &tar
       func.erase();
     }
   }
+  if (int64_t damaged = (*cache).counters().damaged)
+    warn(std::to_string(damaged) + (damaged == 1 ? " kernel of the compile cache was damaged and is" : " kernels of the compile cache were damaged and are") +
+         " made anew");
   if (known.size() < keys.size()) {
     auto compiled = codegen::cpu::compileKernels(*missing, target, options);
     if (failed(compiled))

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
@@ -25,7 +26,7 @@ using json = nlohmann::json;
 
 constexpr const char *kNeeds = "needs", *kModel = "model";
 /// Rises when entries of an older form must not be found.
-constexpr int64_t kForm = 1;
+constexpr int64_t kForm = 2;
 
 /// The contents of a file as 32 digits. Read, not mapped: hundreds of megabytes of weights would count as this process' memory.
 Result<std::string> contentOf(const std::string &path) {
@@ -122,7 +123,10 @@ std::string ModelCache::needsKey(const std::map<std::string, std::string> &compo
 }
 
 std::optional<ModelCache::Needs> ModelCache::readNeeds(const std::string &key) {
+  int64_t damagedBefore = cache_.counters().damaged;
   auto bytes = cache_.find(kNeeds, key);
+  if (cache_.counters().damaged > damagedBefore)
+    warn_("an entry of the compile cache is damaged and is made anew: what the model reads");
   if (!bytes)
     return std::nullopt;
   const auto *begin = reinterpret_cast<const char *>(bytes->data());
@@ -209,8 +213,8 @@ Result<std::optional<CompiledModel>> ModelCache::find(const std::string &path, C
   auto summary = summarizeArtifact((*mapped)->bytes());
   if (summary.ok())
     for (const auto &[name, line] : summary->notes)
-      if (name.starts_with("warning "))
-        model.remarks.push_back({CompileDiagnostic::Warning, Code::Ok, line});
+      if (name.starts_with("warning ")) // warning NUMBER CODE
+        model.remarks.push_back({CompileDiagnostic::Warning, static_cast<Code>(std::atoi(name.c_str() + name.rfind(' '))), line});
   model.executable = *executable;
   model.cpuLevel = levelText(options);
   model.times.push_back({"load", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()});
@@ -260,7 +264,7 @@ void ModelCache::store(const std::string &path, const CompileOptions &options, c
       for (const auto *list : {&result.diagnostics, &model.remarks})
         for (const CompileDiagnostic &d : *list)
           if (d.severity == CompileDiagnostic::Warning && d.code != Code::CacheUnusable)
-            write.notes.emplace(text("warning ", number++), d.message);
+            write.notes.emplace(text("warning ", number++, " ", static_cast<int>(d.code)), d.message);
       return writeArtifact(file, *model.executable, kernels, *cpu::hostLevel(), write);
     });
   if (!status.ok())
@@ -268,8 +272,14 @@ void ModelCache::store(const std::string &path, const CompileOptions &options, c
 }
 
 Result<std::string> ModelCache::explainMiss(const std::string &path, CompileOptions &options, const InputValues &values) {
-  if (!serves(path, options))
-    return std::string("only .onnx models are kept whole; of others each kernel is");
+  if (std::error_code ignored; !fs::exists(path, ignored))
+    return error(Code::ModelUnreadable, "cannot read \"", path, "\": there is no such file");
+  if (!serves(path, options)) {
+    const char *kept = options.device != "cpu"                  ? "models for a device are not kept whole"
+                       : fs::path(path).extension() != ".onnx" ? "only .onnx models are kept whole"
+                                                                : "with options that look into the compiler nothing is kept whole";
+    return text(kept, "; each kernel is");
+  }
   GRAPHC_ASSIGN_OR_RETURN(auto found, find(path, options, values));
   if (found)
     return std::string();

@@ -30,7 +30,8 @@ Services::Services()
     : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host"}) {}
 
 Services &Services::get() {
-  // Never destroyed: tensors of static objects may still run ops.
+  // One per process, against our habit of passing state: tensors made anywhere meet in one op, and two compilers and pools would
+  // compile everything twice and fight for the cores. Never destroyed: tensors of static objects may still run ops.
   static auto *services = new Services;
   return *services;
 }

@@ -139,6 +139,15 @@ Result<HostTensor> parseUnnamed(std::string_view spec) {
 
 } // namespace
 
+/// Whether `spelled` is a type but for sizes below zero.
+static bool hasNegativeSize(std::string_view spelled) {
+  std::string positive;
+  for (size_t i = 0; i < spelled.size(); ++i)
+    if (spelled[i] != '-' || (i > 0 && spelled[i - 1] != 'x'))
+      positive += spelled[i];
+  return positive.size() < spelled.size() && parseTensorType(positive);
+}
+
 std::optional<std::pair<DType, Shape>> parseTensorType(std::string_view spelled) {
   std::vector<int64_t> dims;
   while (true) {
@@ -167,6 +176,10 @@ std::string tensorTypeText(DType dtype, const Shape &shape) {
 Result<NamedTensor> parseTensorSpec(std::string_view spec) {
   size_t equals = spec.find('=');
   NamedTensor named;
+  size_t last = spec.find('=', equals == std::string_view::npos ? 0 : equals + 1); // of a named one: where its type ends
+  for (std::string_view type : {spec.substr(0, equals), equals == std::string_view::npos ? spec : spec.substr(equals + 1, last - equals - 1)})
+    if (hasNegativeSize(type))
+      return error(Code::InvalidOption, "tensor '", type, "': a size is negative; sizes are 0 or more");
   if (equals != std::string_view::npos && equals > 0 && !parseTensorType(spec.substr(0, equals))) {
     named.name = std::string(spec.substr(0, equals));
     spec.remove_prefix(equals + 1);

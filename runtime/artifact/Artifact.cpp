@@ -352,13 +352,8 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
       return Executable::load(std::move(plan), std::move(load));
     }
 
-    // The highest level that both the file and this machine have.
-    std::optional<cpu::Level> host = cpu::hostLevel(), chosen;
     std::vector<std::string> levels = opened.manifest.at("levels");
-    for (const std::string &name : levels)
-      if (auto level = cpu::levelFromName(name); level && host && *level <= *host && (!options.level || *level == *options.level))
-        if (!chosen || *level > *chosen)
-          chosen = level;
+    std::optional<cpu::Level> host = cpu::hostLevel(), chosen = chooseLevel(levels, options.level);
     if (!chosen && !plan->kernels.empty())
       return error(Code::ArtifactTarget, "the artifact has kernels for ", levels.empty() ? "no CPU level" : joined(levels), ", this machine is ",
                    host ? cpu::levelName(*host) : "below v3",
@@ -402,6 +397,15 @@ Result<std::shared_ptr<const Executable>> loadOpened(std::span<const std::byte> 
 }
 
 } // namespace
+
+std::optional<cpu::Level> chooseLevel(const std::vector<std::string> &levels, std::optional<cpu::Level> asked) {
+  std::optional<cpu::Level> host = cpu::hostLevel(), chosen;
+  for (const std::string &name : levels)
+    if (auto level = cpu::levelFromName(name); level && host && *level <= *host && (!asked || *level == *asked))
+      if (!chosen || *level > *chosen)
+        chosen = level;
+  return chosen;
+}
 
 Result<ArtifactSummary> summarizeArtifact(std::span<const std::byte> file) {
   return guarded([&]() -> Result<ArtifactSummary> {

@@ -67,6 +67,9 @@ Result<std::shared_ptr<const Executable>> loadArtifact(const std::string &path, 
 Result<std::shared_ptr<const Executable>> loadArtifact(std::span<const std::byte> file, std::shared_ptr<const void> owner,
                                                        const ArtifactOptions &options);
 
+/// The best of `levels` that this machine has; only `asked` when that is given. Nothing when there is none.
+std::optional<cpu::Level> chooseLevel(const std::vector<std::string> &levels, std::optional<cpu::Level> asked = {});
+
 /// Names, sizes, levels and notes, for `inspect` and the cache. Checks the manifest only.
 struct ArtifactSummary {
   std::string producer, model;

@@ -53,7 +53,8 @@ bool intact(std::span<const std::byte> file) {
     return false;
   std::memcpy(&header, file.data(), sizeof header);
   auto payload = file.subspan(sizeof header);
-  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && header.bytes == payload.size() &&
+  bool unused = std::all_of(std::begin(header.reserved), std::end(header.reserved), [](char c) { return c == 0; });
+  return std::memcmp(header.magic, kMagic, sizeof kMagic) == 0 && unused && header.bytes == payload.size() &&
          header.hash == XXH3_64bits(payload.data(), payload.size());
 }
 

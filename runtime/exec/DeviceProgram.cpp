@@ -39,7 +39,7 @@ Status Program::buildDevice() {
     return {};
   }
   if (!options.device)
-    return error(Code::ArtifactTarget, "the plan of '", plan->model, "' was compiled for a CUDA device; it runs with --device cuda or sim");
+    return error(Code::ArtifactTarget, "the plan of '", plan->model, "' was compiled for a CUDA device (cuda or sim), and was loaded for the processor");
   device = std::make_unique<DeviceProgram>();
   for (const auto &module : plan->modules) {
     GRAPHC_ASSIGN_OR_RETURN(std::shared_ptr<const DeviceModule> loaded, options.device->loadModule(*module));

@@ -24,6 +24,7 @@ int largeClass(int64_t bytes, int64_t &rounded) {
   return (log - 12) * 4 + static_cast<int>((rounded >> (log - 2)) & 3);
 }
 
+// Process-wide, like malloc: a block may be freed by another thread and owner than asked for it.
 MemoryAccount allocatedAccount;
 std::atomic<int64_t> cachedBytes{0}, allocationCount{0}; // cached: of large blocks; small ones are counted when asked
 

@@ -6,6 +6,7 @@
 #include "tools/graphc/Verb.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
@@ -21,13 +22,23 @@ struct Options {
   std::vector<std::string> targets;
 };
 
+/// Whether `name` is sm_NN or compute_NN of a device that the kernels can run on (8.0 and later), with NVIDIA's suffixes a and f.
+bool isArchitecture(std::string_view name) {
+  std::string_view number = name.starts_with("sm_") ? name.substr(3) : name.starts_with("compute_") ? name.substr(8) : std::string_view();
+  if (number.ends_with('a') || number.ends_with('f'))
+    number.remove_suffix(1);
+  int value = 0;
+  auto [end, problem] = std::from_chars(number.data(), number.data() + number.size(), value);
+  return problem == std::errc() && end == number.data() + number.size() && value >= 80 && value < 1000;
+}
+
 /// For a CUDA device, which need not be here.
 Result<int> compileForDevice(Options &options) {
   CompileOptions compile;
   compile.planOnly = true;
   for (const std::string &target : options.targets)
-    if (!target.starts_with("sm_") && !target.starts_with("compute_"))
-      return error(Code::InvalidOption, "--targets: '", target, "' is no architecture of a CUDA device, such as sm_90 or compute_80");
+    if (!isArchitecture(target))
+      return error(Code::InvalidOption, "--targets: '", target, "' is no architecture of a CUDA device from 8.0 on, such as sm_90 or compute_80");
   compile.architectures = options.targets;
   GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model, options.inputs.provider(), std::move(compile)));
   const CompiledModel &compiled = model.details();

@@ -61,7 +61,8 @@ const char *kindOf(const plan::CommandT &command) {
 
 void printSummary(const InspectOptions &options, const Model &model) {
   const Executable &executable = *model.details().executable;
-  std::cout << "model       " << options.model.model << ", for " << options.model.device << " level " << model.details().cpuLevel << "\n";
+  std::cout << "model       " << options.model.model << ", for " << options.model.device
+            << (model.details().cpuLevel.empty() ? "" : " level " + model.details().cpuLevel) << "\n";
   for (const Port &port : model.inputs())
     std::cout << "input       " << port.name << ": " << port.typeText() << "\n";
   for (const Port &port : model.outputs())

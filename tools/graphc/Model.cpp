@@ -7,6 +7,7 @@
 #include "runtime/devices/cpu/ThreadPool.h"
 #include "runtime/devices/Devices.h"
 #include "runtime/devices/cuda/Nvrtc.h"
+#include "runtime/memory/MappedFile.h"
 #include "tools/graphc/Machine.h"
 
 #include <algorithm>
@@ -82,7 +83,10 @@ Result<CompiledModel> loadCompiled(const ModelOptions &options, std::shared_ptr<
   };
   CompiledModel model;
   GRAPHC_ASSIGN_OR_RETURN(model.executable, loadArtifact(options.model, artifact));
-  model.cpuLevel = options.cpuLevel;
+  if (auto mapped = MappedFile::open(options.model); mapped.ok())
+    if (auto summary = summarizeArtifact((*mapped)->bytes()); summary.ok())
+      if (auto level = chooseLevel(summary->levels, artifact.level))
+        model.cpuLevel = cpu::levelName(*level);
   model.times.push_back({"load", std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count()});
   return model;
 }
@@ -209,7 +213,7 @@ Status Model::findOrCompile(CompileOptions compileOptions, const ValueProvider &
 Status Model::strictly(std::span<const CompileDiagnostic> diagnostics) const {
   for (const CompileDiagnostic &diagnostic : diagnostics)
     if (options.strict && diagnostic.severity == CompileDiagnostic::Warning)
-      return error(Code::CompileFailed, "--strict: ", diagnostic.message);
+      return error(diagnostic.code == Code::Ok ? Code::CompileFailed : diagnostic.code, "--strict: ", diagnostic.message);
   return {};
 }
 
