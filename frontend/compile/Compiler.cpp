@@ -15,6 +15,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/devices/cpu/CpuLevel.h"
 #include "runtime/devices/Devices.h"
 #include "runtime/memory/MappedFile.h"
 
@@ -78,7 +79,9 @@ public:
 
   Status run() {
     threads = options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-    auto parsed = codegen::cpu::CpuTarget::parse(options.cpuLevel);
+    // The host is what the system grants, asked before threads start: AMX may be there and refused.
+    auto granted = options.cpuLevel == "host" ? cpu::hostLevel() : std::nullopt;
+    auto parsed = codegen::cpu::CpuTarget::parse(granted ? std::string(cpu::levelName(*granted)) : options.cpuLevel);
     if (!parsed)
       return error(Code::InvalidOption, "--cpu-level \"", options.cpuLevel,
                    "\" is not one of v3, v4, v4-bf16, v4-amx, host (a host below v3 has no AVX2 and cannot run kernels)");

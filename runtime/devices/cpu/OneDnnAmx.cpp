@@ -206,7 +206,7 @@ bool addAmxPointwise(Kernel &kernel, const Builder &builder, const Problem &prob
 }
 
 std::shared_ptr<Kernel> buildAttention(const Builder &, const Problem &problem) {
-  if (!hasAmx())
+  if (!amx::available())
     throw Failure{error(Code::UnsupportedByLibrary, "attention on bf16 as one piece needs a CPU with AMX")};
   const View &query = problem.operands[0], &key = problem.operands[1], &value = problem.operands[2], &result = problem.operands[3];
   bool hasMask = problem.operands.size() > 4 && problem.operands[4].present;
