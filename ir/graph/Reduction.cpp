@@ -1,5 +1,5 @@
 // Elements of reductions and pools: a formula over the window or the reduced dims.
-#include "ir/graph/Graph.h"
+#include "ir/graph/Pooling.h"
 
 using namespace mlir;
 using namespace graphc::graph;
@@ -121,6 +121,60 @@ static Expr inside(ElementBuilder &b, Op op, ArrayRef<AffineExpr> operand) {
   return all;
 }
 
+/// The number of a place in a window, row by row (or column by column).
+static AffineExpr numberInWindow(ElementBuilder &b, ArrayRef<AffineExpr> place, ArrayRef<int64_t> window, bool columnMajor) {
+  AffineExpr number = b.constantIndex(0);
+  for (unsigned i = 0; i < place.size(); ++i) {
+    unsigned s = columnMajor ? place.size() - 1 - i : i;
+    number = number * window[s] + place[s];
+  }
+  return number;
+}
+
+bool graphc::graph::numbersInWindow(Value places) { return !elementOf(places).isInteger(64); }
+
+SmallVector<Expr> graphc::graph::maximumAndPlace(MaxPoolIndexOp op, ElementBuilder &b, ArrayRef<AffineExpr> index) {
+  bool inWindow = numbersInWindow(op);
+  auto dims = dimsOf(op.getX().getType());
+  // Numbers in a window are small: half as wide, they take as many lanes as the values beside them.
+  Type type = computeType(elementOf(op.getX())), number = IntegerType::get(op.getContext(), inWindow ? 32 : 64);
+  Expr lowest = extreme(b, type, true), none = b.constantInt(-1, number), zero = b.constantInt(0, number);
+  auto body = [&](ArrayRef<AffineExpr> window) {
+    auto operand = windowIndex(op, index, window);
+    unsigned channel = op.getChannelsLast() ? dims.size() - 1 : 1, first = op.getChannelsLast() ? 1 : 2;
+    AffineExpr at;
+    if (inWindow) {
+      at = numberInWindow(b, window, op.getWindow(), op.getColumnMajor());
+    } else {
+      SmallVector<unsigned> spatial;
+      for (unsigned s = 0; s < op.getWindow().size(); ++s)
+        spatial.push_back(first + s);
+      if (op.getColumnMajor())
+        std::reverse(spatial.begin(), spatial.end());
+      at = operand[0] * dims[channel] + operand[channel];
+      for (unsigned s : spatial)
+        at = at * dims[s] + operand[s];
+    }
+    Expr valid = inside(b, op, operand);
+    return SmallVector<Expr>{b.load(op.getX(), operand, lowest), select(valid, b.indexValue(at).castTo(number), none)};
+  };
+  auto combine = [&](ArrayRef<Expr> x, ArrayRef<Expr> y) {
+    Expr better = y[0] > x[0];
+    if (isa<FloatType>(type)) // as the maximum itself, which is NaN then
+      better = better || (isNaN(y[0]) && !isNaN(x[0]));
+    Expr take = (x[1] < zero) || ((better || (y[0] == x[0] && y[1] < x[1])) && y[1] >= zero);
+    return SmallVector<Expr>{select(take, y[0], x[0]), select(take, y[1], x[1])};
+  };
+  auto both = b.reduce(windowSizes(op), {lowest, none}, body, combine);
+  return {both[0], both[1].castTo(computeType(elementOf(op)))};
+}
+
+bool graphc::graph::numbersMaximaOf(MaxPoolIndexOp index, MaxPoolOp pool) {
+  return pool.getX() == index.getX() && pool.getWindow() == index.getWindow() && pool.getStrides() == index.getStrides() &&
+         pool.getDilations() == index.getDilations() && pool.getPadsLow() == index.getPadsLow() &&
+         pool.getPadsHigh() == index.getPadsHigh() && pool.getChannelsLast() == index.getChannelsLast();
+}
+
 Expr MaxPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
   Type type = computeType(elementOf(getX()));
   Expr lowest = extreme(b, type, true);
@@ -129,30 +183,7 @@ Expr MaxPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index)
   });
 }
 
-Expr MaxPoolIndexOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
-  auto dims = dimsOf(getX().getType());
-  Type type = computeType(elementOf(getX())), i64 = IntegerType::get(getContext(), 64);
-  Expr lowest = extreme(b, type, true), none = b.constantInt(-1, i64), zero = b.constantInt(0, i64);
-  auto body = [&](ArrayRef<AffineExpr> window) {
-    auto operand = windowIndex(*this, index, window);
-    unsigned channel = getChannelsLast() ? dims.size() - 1 : 1, first = getChannelsLast() ? 1 : 2;
-    SmallVector<unsigned> spatial;
-    for (unsigned s = 0; s < getWindow().size(); ++s)
-      spatial.push_back(first + s);
-    if (getColumnMajor())
-      std::reverse(spatial.begin(), spatial.end());
-    AffineExpr flat = operand[0] * dims[channel] + operand[channel];
-    for (unsigned s : spatial)
-      flat = flat * dims[s] + operand[s];
-    Expr valid = inside(b, *this, operand);
-    return SmallVector<Expr>{b.load(getX(), operand, lowest), select(valid, b.indexValue(flat), none)};
-  };
-  auto combine = [&](ArrayRef<Expr> x, ArrayRef<Expr> y) {
-    Expr take = (x[1] < zero) || ((y[0] > x[0] || (y[0] == x[0] && y[1] < x[1])) && y[1] >= zero);
-    return SmallVector<Expr>{select(take, y[0], x[0]), select(take, y[1], x[1])};
-  };
-  return b.reduce(windowSizes(*this), {lowest, none}, body, combine)[1];
-}
+Expr MaxPoolIndexOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) { return maximumAndPlace(*this, b, index)[1]; }
 
 /// What avg_pool divides window `index` by: the count of positions inside the operand of sizes `dims` (and, on request, its
 /// padding).
@@ -202,11 +233,11 @@ Expr LpPoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) 
   return p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, sum.like(1.0 / p));
 }
 
-/// Sums over the windows that cover a place: `body` gets the window's index. With dilation 1 these are ceil(window / stride)
+/// Sums over the windows that cover a place: `body` gets the window's index and where in it the place is. With dilation 1 these are ceil(window / stride)
 /// neighbours a dim; otherwise each tap is tried, and counts where its window starts at a whole stride.
 template <typename Op>
 static Expr sumOverWindows(ElementBuilder &b, Op op, ArrayRef<AffineExpr> place, Type type,
-                           function_ref<Expr(ArrayRef<AffineExpr>)> body) {
+                           function_ref<Expr(ArrayRef<AffineExpr> window, ArrayRef<AffineExpr> number)> body) {
   unsigned first = op.getChannelsLast() ? 1 : 2, spatial = op.getWindow().size();
   Type i64 = IntegerType::get(op.getContext(), 64);
   bool dense = llvm::all_of(op.getDilations(), [](int64_t d) { return d == 1; });
@@ -218,7 +249,7 @@ static Expr sumOverWindows(ElementBuilder &b, Op op, ArrayRef<AffineExpr> place,
     single &= isSize(sizes.back(), 1);
   }
   auto term = [&](ArrayRef<AffineExpr> taps) {
-    SmallVector<AffineExpr> window = llvm::to_vector(place);
+    SmallVector<AffineExpr> window = llvm::to_vector(place), number;
     Expr covers;
     for (unsigned s = 0; s < spatial; ++s) {
       int64_t w = op.getWindow()[s], stride = op.getStrides()[s], d = op.getDilations()[s];
@@ -226,18 +257,20 @@ static Expr sumOverWindows(ElementBuilder &b, Op op, ArrayRef<AffineExpr> place,
       Expr here;
       if (dense) {
         window[first + s] = position.floorDiv(stride) - taps[s];
+        number.push_back(position % stride + taps[s] * stride);
         if (w % stride)
-          here = b.indexValue(position % stride + taps[s] * stride) < b.constantInt(w, i64);
+          here = b.indexValue(number.back()) < b.constantInt(w, i64);
       } else {
         AffineExpr start = position - taps[s] * d;
         window[first + s] = start.floorDiv(stride);
+        number.push_back(taps[s]);
         if (stride != 1)
           here = b.indexValue(start % stride) == b.constantInt(0, i64);
       }
       if (here.builder)
         covers = covers.builder ? covers && here : here;
     }
-    Expr value = body(window);
+    Expr value = body(window, number);
     return covers.builder ? select(covers, value, b.constant(0, type)) : value;
   };
   if (single)
@@ -247,7 +280,7 @@ static Expr sumOverWindows(ElementBuilder &b, Op op, ArrayRef<AffineExpr> place,
 
 Expr AvgUnpoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> index) {
   Type type = computeType(elementOf(getX()));
-  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window) {
+  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window, ArrayRef<AffineExpr>) {
     Expr value = b.load(getX(), window, b.constant(0, type));
     return getSum() ? value : value / averaged(b, *this, window, dimsOf(getType())).castTo(type);
   });
@@ -260,9 +293,9 @@ Expr MaxUnpoolOp::element(ElementBuilder &b, unsigned, ArrayRef<AffineExpr> inde
   AffineExpr flat = index[0] * dims[channel] + index[channel];
   for (unsigned s = 0; s < getWindow().size(); ++s)
     flat = flat * dims[first + s] + index[first + s];
-  Expr here = b.indexValue(flat).castTo(indexType);
-  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window) {
+  return sumOverWindows(b, *this, index, type, [&](ArrayRef<AffineExpr> window, ArrayRef<AffineExpr> number) {
+    AffineExpr at = numbersInWindow(getIndices()) ? numberInWindow(b, number, getWindow(), /*columnMajor=*/false) : flat;
     Expr chosen = b.load(getIndices(), window, b.constantInt(-1, indexType));
-    return select(chosen == here, b.load(getX(), window, b.constant(0, type)), b.constant(0, type));
+    return select(chosen == b.indexValue(at).castTo(indexType), b.load(getX(), window, b.constant(0, type)), b.constant(0, type));
   });
 }

@@ -27,6 +27,8 @@ public:
     populateMovementPatterns(set);
     populateIndexingPatterns(set);
     populateFoldConstantsPatterns(set);
+    populateConvTransposePatterns(set);
+    populateUnpoolPatterns(set);
     patterns = std::move(set);
     return success();
   }

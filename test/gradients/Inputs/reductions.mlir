@@ -179,3 +179,13 @@ func.func @max_unpool_last(%x: tensor<2x6x5x3xf64>, %y: tensor<2x3x5x3xf64>) -> 
   %0 = graph.max_unpool %y, %i {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 1>, channels_last} : (tensor<2x3x5x3xf64>, tensor<2x3x5x3xi64>) -> tensor<2x6x5x3xf64>
   return %0 : tensor<2x6x5x3xf64>
 }
+func.func @max_unpool_in_window(%x: tensor<2x3x6x5xf64>, %y: tensor<2x3x3x5xf64>) -> tensor<2x3x6x5xf64> {
+  %i = graph.max_pool_index %x {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 1>} : (tensor<2x3x6x5xf64>) -> tensor<2x3x3x5xui8>
+  %0 = graph.max_unpool %y, %i {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 1>} : (tensor<2x3x3x5xf64>, tensor<2x3x3x5xui8>) -> tensor<2x3x6x5xf64>
+  return %0 : tensor<2x3x6x5xf64>
+}
+func.func @max_unpool_in_window_last(%x: tensor<2x6x5x3xf64>, %y: tensor<2x3x5x3xf64>) -> tensor<2x6x5x3xf64> {
+  %i = graph.max_pool_index %x {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 1>, channels_last} : (tensor<2x6x5x3xf64>) -> tensor<2x3x5x3xui8>
+  %0 = graph.max_unpool %y, %i {window = array<i64: 3, 2>, strides = array<i64: 2, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 1, 0>, pads_high = array<i64: 1, 1>, channels_last} : (tensor<2x3x5x3xf64>, tensor<2x3x5x3xui8>) -> tensor<2x6x5x3xf64>
+  return %0 : tensor<2x6x5x3xf64>
+}
