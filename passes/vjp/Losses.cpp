@@ -28,7 +28,11 @@ struct Targets {
     TensorExpr g = x.with(grad).computed();
     if (reduction == "none")
       return g.reshapedTo(keptDims(x.dims(), {1}));
-    return reduction == "sum" ? g : g / sum(hit, axesFrom(0, hit.rank()));
+    if (reduction == "sum")
+      return g;
+    // The mean is over the weights of the labels, as the loss itself counts them.
+    TensorExpr counted = weights ? hit : counts.select(filledLike(counts.castTo(x.elementType()), 1), 0);
+    return g / sum(counted, axesFrom(0, counted.rank()));
   }
 };
 
