@@ -91,9 +91,9 @@ void addConvolution(Kernel &kernel, const Builder &builder, const Problem &given
   std::vector<Argument> arguments;
   dnnl::primitive_attr attr = attributes(problem, views, arguments);
   Desc source = describe(views[0]), destination = describe(views[3]), plainWeights = describe(weightsView);
-  Desc weights = plainWeights;
-  if (weightsView.constant)
-    weights = Desc(weightsView.dims, dataType(weightsView.dtype), dnnl::memory::format_tag::any);
+  // As the library likes them best: constants are packed once, weights that change (in training) by each call. In their plain layout
+  // the library would take its fallback, or blocked images with reorders around it.
+  Desc weights(weightsView.dims, dataType(weightsView.dtype), dnnl::memory::format_tag::any);
   bool hasBias = views[2].present;
   Desc bias = hasBias ? describe(views[2]) : Desc();
   auto dilates = minusOne(problem.dilations);
