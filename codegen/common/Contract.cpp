@@ -9,14 +9,14 @@ using namespace graphc::codegen;
 // What is a contraction
 //===----------------------------------------------------------------------===//
 
-/// The one op with a region among `block`'s, if it is a reduction of one value.
+/// The one op with a region among `block`'s, if it is a reduction.
 static kernel::ReduceOp onlyReduction(Block &block) {
   kernel::ReduceOp found;
   for (Operation &op : block.without_terminator()) {
     if (!op.getNumRegions())
       continue;
     auto reduce = dyn_cast<kernel::ReduceOp>(op);
-    if (!reduce || found || reduce.getNumResults() != 1)
+    if (!reduce || found)
       return {};
     found = reduce;
   }
@@ -64,7 +64,7 @@ std::optional<Contraction> codegen::contractionOf(kernel::ParallelOp parallel) {
       return std::nullopt;
     c.windowPoints = *points;
   }
-  if (!c.sum || hasRegions(c.sum.getBody().front()) || !c.sum.getResult(0).getType().isF32() ||
+  if (!c.sum || hasRegions(c.sum.getBody().front()) || c.sum.getNumResults() != 1 || !c.sum.getResult(0).getType().isF32() ||
       !constantPoints(cast<kernel::LoopOp>(c.sum.getOperation())))
     return std::nullopt;
   c.product = summedProduct(c.sum);

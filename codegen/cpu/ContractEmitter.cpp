@@ -150,10 +150,13 @@ void VectorEmitter::emitContractTile(kernel::ParallelOp op, const ContractTile &
       emitOps(first);
       values_[c.sum.getResult(0)] = sums[t * c.windowPoints + w];
       emitOps(then);
-      Value value = vectorOf(valueOf(c.window.getBodyYield().getValues()[0]), lanes_.count);
-      joined = w ? emitCombine(c.window, joined, Values{value}) : Values{value};
+      Values values;
+      for (Value value : c.window.getBodyYield().getValues())
+        values.push_back(vectorOf(valueOf(value), lanes_.count));
+      joined = w ? emitCombine(c.window, joined, values) : values;
     }
-    values_[c.window.getResult(0)] = joined[0];
+    for (auto [result, value] : llvm::zip_equal(c.window.getResults(), joined))
+      values_[result] = value;
     emitOps(after);
   }
 }

@@ -1,6 +1,8 @@
 // The loops of a kernel: the outer range, maps, reductions and scans, with vectors along the lane dim.
 #include "codegen/cpu/VectorEmitter.h"
 
+#include "ir/kernel/Segments.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -21,19 +23,34 @@ func::FuncOp VectorEmitter::emit() {
   context_ = entry_->getArgument(2);
   begin_ = entry_->getArgument(3);
   end_ = entry_->getArgument(4);
+  auto stored = storedBuffers(kernel_);
+  stored_.insert(stored.begin(), stored.end());
+  scalarTail_ = kernel_.getScheduleOrDefault().getTail() == kernel::Tail::scalar;
+  if (kernel::segmentsOf(kernel_)) {
+    emitSegments();
+  } else {
+    loadArguments(entry_->getArgument(0), entry_->getArgument(1));
+    emitBody();
+  }
+  func::ReturnOp::create(b_, loc_);
+  return function;
+}
+
+void VectorEmitter::loadArguments(Value buffers, Value scalars) {
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), i64Type = b_.getI64Type();
   for (auto [i, buffer] : llvm::enumerate(kernel_.getBuffers())) {
-    Value slot = LLVM::GEPOp::create(b_, loc_, pointer, pointer, entry_->getArgument(0), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value slot = LLVM::GEPOp::create(b_, loc_, pointer, pointer, buffers, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     pointers_.push_back(LLVM::LoadOp::create(b_, loc_, pointer, slot));
     elements_.push_back(cast<MemRefType>(buffer.getType()).getElementType());
   }
   for (auto [i, scalar] : llvm::enumerate(kernel_.getScalars())) {
-    Value slot = LLVM::GEPOp::create(b_, loc_, pointer, i64Type, entry_->getArgument(1), ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value slot = LLVM::GEPOp::create(b_, loc_, pointer, i64Type, scalars, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     scalars_.push_back(LLVM::LoadOp::create(b_, loc_, i64Type, slot));
     values_[scalar] = scalars_.back();
   }
-  auto stored = storedBuffers(kernel_);
-  stored_.insert(stored.begin(), stored.end());
-  scalarTail_ = kernel_.getScheduleOrDefault().getTail() == kernel::Tail::scalar;
+}
+
+void VectorEmitter::emitBody() {
   for (Operation &op : kernel_.getBody().front().without_terminator()) {
     if (auto parallel = dyn_cast<kernel::ParallelOp>(op)) {
       auto strategy = kernel_.getScheduleOrDefault().getStrategy();
@@ -47,8 +64,28 @@ func::FuncOp VectorEmitter::emit() {
       emitOp(&op);
     }
   }
-  func::ReturnOp::create(b_, loc_);
-  return function;
+}
+
+/// The body in a loop over the segments, on that part of the range that lies in each.
+void VectorEmitter::emitSegments() {
+  Type pointer = LLVM::LLVMPointerType::get(b_.getContext()), i64Type = b_.getI64Type();
+  int64_t buffers = kernel_.getNumBuffers(), scalars = kernel_.getNumScalars();
+  Value begin = begin_, end = end_;
+  AffineMap range = kernel_.getRangeMap();
+  auto loop = cast<kernel::LoopOp>(kernel_.getParallel().getOperation());
+  emitFor(i64(0), i64(*kernel::segmentsOf(kernel_)), 1, {i64(0)}, [&](Value segment, ValueRange carried) -> Values {
+    Value first = carried[0];
+    auto behind = [&](unsigned argument, Type element, int64_t count) {
+      Value index = binary<arith::MulIOp>(segment, i64(count));
+      return LLVM::GEPOp::create(b_, loc_, pointer, element, entry_->getArgument(argument), ArrayRef<LLVM::GEPArg>{index});
+    };
+    loadArguments(behind(0, pointer, buffers), behind(1, i64Type, scalars));
+    Value units = evaluate(range.getResult(0), [](unsigned) { return Value(); });
+    begin_ = binary<arith::MaxSIOp>(binary<arith::SubIOp>(begin, first), i64(0));
+    end_ = binary<arith::MinSIOp>(binary<arith::SubIOp>(end, first), sizeValue(loop, 0));
+    emitBody();
+    return {binary<arith::AddIOp>(first, units)};
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -34,7 +34,10 @@ private:
     mlir::Value mask; // active lanes, or null for all
   };
 
-  // VectorEmitter.cpp: loops
+  // VectorEmitter.cpp: the frame, loops
+  void loadArguments(mlir::Value buffers, mlir::Value scalars);
+  void emitBody();
+  void emitSegments();
   void emitParallel(kernel::ParallelOp op);
   void emitOps(llvm::ArrayRef<mlir::Operation *> ops);
   void emitOp(mlir::Operation *op);

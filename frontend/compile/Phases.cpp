@@ -135,6 +135,8 @@ const Phase table[] = {
      [](OpPassManager &pm, const PhaseContext &context) { pm.addNestedPass<func::FuncOp>(createSelectPass(context.info)); }, selected},
     {"fuse", "group ops into kernels and library calls",
      [](OpPassManager &pm, const PhaseContext &context) {
+       if (!context.cuda) // its kernels are split by their own rules
+         pm.addNestedPass<func::FuncOp>(createStageReductionsPass());
        pm.addNestedPass<func::FuncOp>(createFusePass(/*unfused=*/!context.fuse));
        if (context.probeGroups)
          pm.addNestedPass<func::FuncOp>(createProbeGroupsPass());
@@ -148,6 +150,7 @@ const Phase table[] = {
          pm.addNestedPass<kernel::FuncOp>(codegen::cuda::createKernelScheduleCuda());
          return;
        }
+       pm.addPass(createJoinKernelsPass());
        codegen::KernelScheduleOptions schedule;
        schedule.vectorBytes = context.target.vectorBytes();
        schedule.masks = context.target.hasMasks();

@@ -1,6 +1,6 @@
 #include "frontend/compile/PlanWriter.h"
 #include "codegen/common/Schedule.h"
-#include "ir/kernel/Kernel.h"
+#include "ir/kernel/Segments.h"
 #include "passes/fuse/StridedView.h"
 #include "passes/plan/PlaceBuffers.h"
 
@@ -393,14 +393,24 @@ private:
     auto [index, func] = it->second;
     plan::DispatchT dispatch;
     dispatch.kernel = index;
-    dispatch.buffers = bufferList(op.getInputs());
-    for (Value v : op.getResults())
-      dispatch.buffers.push_back(buffer(v));
+    // Each segment's operands, then its results.
+    size_t segments = static_cast<size_t>(kernel::segmentsOf(func).value_or(1));
+    auto ofSegment = [&](ValueRange values, size_t segment) {
+      for (Value v : values.slice(segment * (values.size() / segments), values.size() / segments))
+        dispatch.buffers.push_back(buffer(v));
+    };
+    for (size_t segment = 0; segment < segments; ++segment) {
+      ofSegment(op.getInputs(), segment);
+      ofSegment(op.getResults(), segment);
+    }
     dispatch.scalars = exprList(op.getScalars().getDims());
-    // The range is over the kernel's scalars; ours are expressions.
+    // The range is over the kernel's scalars; ours are expressions. Segments follow each other.
     AffineMap range = func.getRangeMap();
-    SmallVector<AffineExpr> scalars = llvm::to_vector(op.getScalars().getDims());
-    dispatch.range = expr(graph::simplify(range.getResult(0).replaceSymbols(scalars)));
+    ArrayRef<AffineExpr> scalars = op.getScalars().getDims();
+    AffineExpr units = graph::constantDim(0, ctx);
+    for (size_t segment = 0; segment < segments; ++segment)
+      units = units + range.getResult(0).replaceSymbols(scalars.slice(segment * func.getNumScalars(), func.getNumScalars()));
+    dispatch.range = expr(graph::simplify(units));
     dispatch.cost_ns = op.getCost().convertToDouble() * static_cast<double>(codegen::pointsPerUnit(func));
     if (auto sites = op.getSites())
       for (Attribute site : *sites) {

@@ -1,10 +1,15 @@
 // kernel.func: arguments, dims of the buffers, the outer range.
-#include "ir/kernel/Kernel.h"
+#include "ir/kernel/Segments.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
 using namespace mlir;
 using namespace graphc::kernel;
+
+std::optional<int64_t> graphc::kernel::segmentsOf(FuncOp func) {
+  auto segments = func->getAttrOfType<IntegerAttr>(kSegmentsAttr);
+  return segments ? std::optional(segments.getInt()) : std::nullopt;
+}
 
 void FuncOp::build(OpBuilder &b, OperationState &state, StringRef name, TypeRange bufferTypes, unsigned numScalars,
                    ArrayRef<AffineMap> argDims) {
@@ -111,6 +116,8 @@ AffineMap FuncOp::getRangeMap() {
   AffineExpr units = getAffineConstantExpr(1, getContext());
   for (AffineExpr expr : exprs)
     units = units * expr;
+  if (segmentsOf(*this))
+    units = units.ceilDiv(kSegmentGrain) * kSegmentGrain;
   return AffineMap::get(0, getNumScalars(), simplifyAffineExpr(units, 0, getNumScalars()));
 }
 
@@ -175,6 +182,12 @@ LogicalResult FuncOp::verifyRegions() {
   if (loops != 1)
     return emitOpError("has ") << loops << " kernel.parallel; expected exactly one";
   ScheduleAttr schedule = getScheduleOrDefault();
+  if ((*this)->hasAttr(kSegmentsAttr)) {
+    if (segmentsOf(*this).value_or(0) < 1)
+      return emitOpError() << kSegmentsAttr << " must be a positive integer";
+    if (schedule.getStrategy() != Strategy::loop || getParallel().getSizes().getNumResults() != 1)
+      return emitOpError("has segments: its domain must have one dim, and its strategy be a loop");
+  }
   if (schedule.getStrategy() == Strategy::transpose) {
     if (getParallel().getSizes().getNumResults() < 2)
       return emitOpError("transposing needs two outer dims");

@@ -2,7 +2,7 @@
 // the weight.
 //
 //     %y = conv %x, %w {pads = 2}      =>     %p = pad %x                        (stored)
-//                                             %q = transpose %w [2, 3, 1, 0]     (prepared)
+//                                             %q = transpose %w [2, 3, 1, 0]     (prepared, or stored where weights change)
 //                                             %y = conv %p, (transpose %q) {by = "kernel"}
 //
 // The library is as good or better where its blocked kernels have channels enough to fill their registers and work enough to hide the
@@ -31,7 +31,10 @@ bool graphc::runsDirect(ConvOp op) {
   auto weight = cast<RankedTensorType>(op.getWeight().getType());
   auto results = imageElements(op.getResult());
   if (!op.getChannelsLast() || !weight.getElementType().isF32() || !imageElements(op.getX()) || !results || *results == 0 ||
-      !weight.hasStaticShape() || !dependsOnWeightsOnly(op.getWeight()))
+      !weight.hasStaticShape())
+    return false;
+  // Weights that change with every call (in training) are packed in every call.
+  if (!dependsOnWeightsOnly(op.getWeight()) && weight.getNumElements() > *results)
     return false;
   for (int64_t pad : llvm::concat<const int64_t>(op.getPadsLow(), op.getPadsHigh()))
     if (pad < 0)
@@ -55,6 +58,8 @@ std::optional<StringRef> graphc::directConvReason(ConvOp op, const TargetInfo &t
     return "its channels come in groups";
   if (inputs <= 4)
     return "few input channels";
+  if (!dependsOnWeightsOnly(op.getWeight())) // the library packs them as fast
+    return std::nullopt;
   if (outputs == 1)
     return "one output channel";
   constexpr int64_t kLongRow = 12;
@@ -101,6 +106,8 @@ void graphc::prepareDirectConv(ConvOp op) {
   for (auto [to, from] : llvm::enumerate(pack))
     unpack[from] = to;
   auto packed = TransposeOp::create(b, loc, op.getWeight(), pack);
+  if (!dependsOnWeightsOnly(op.getWeight()))
+    packed->setAttr(kStoredAttr, b.getUnitAttr());
   auto unpacked = TransposeOp::create(b, loc, packed, unpack);
   unpacked->setAttr(kUnpackAttr, b.getUnitAttr());
   op.getWeightMutable().assign(unpacked);

@@ -14,14 +14,18 @@
 //      members see either whole rows or one value a row.
 //      A pooling whose windows do not overlap reads every element once, so a generated convolution may join it.
 //   4. An op with consumers in several groups joins one of them as a further output when its shape is that group's.
+//   5. Reductions to the same shape that read the same values are one kernel that reads them once: the gradients of a scale and
+//      its bias, the maxima of windows and their places.
 // Ops that depend on weights alone never join others: they run once, in @prepare. The one exception is marked by `select`: a
 // transpose that only undoes a packing is read inside the kernel that uses the weight.
+#include "ir/graph/Pooling.h"
 #include "passes/fuse/DirectConv.h"
 #include "passes/fuse/Epilogue.h"
 #include "passes/fuse/Fuse.h"
 #include "passes/fuse/Groups.h"
 #include "passes/fuse/StridedView.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace graphc;
@@ -72,7 +76,7 @@ bool poolsOnce(Operation *op) {
     }
     return true;
   };
-  return TypeSwitch<Operation *, bool>(op).Case<MaxPoolOp, AvgPoolOp, LpPoolOp>(once).Default(false);
+  return TypeSwitch<Operation *, bool>(op).Case<MaxPoolOp, MaxPoolIndexOp, AvgPoolOp, LpPoolOp>(once).Default(false);
 }
 
 /// Whether `op` reads elements of its operands several times: windows and products.
@@ -90,9 +94,12 @@ public:
       cloneCheapOps();
     findConstants();
     startGroups();
-    if (!unfused)
+    if (!unfused) {
+      joinSiblings();
       for (Operation *op : llvm::reverse(program))
         joinConsumers(op);
+      joinSiblings();
+    }
     emit();
   }
 
@@ -396,7 +403,7 @@ private:
             for (unsigned d = 0; d < dims.size(); ++d)
               if (dims[d] != userDims[d])
                 axes.push_back(d);
-          if (!axes.empty() && rowGroupAllowed(group, axes) && hangsOnReduction(op, axes, group.shape)) {
+          if (!axes.empty() && rowGroupAllowed(group, axes) && hangsOnReduction(op, axes, group.shape) && !oneLongRow(group, axes)) {
             pendingReduced = axes;
             row = true;
           }
@@ -462,24 +469,31 @@ private:
   /// reads.
   static bool joinsPool(Operation *op, const Group &group) {
     Operation *pool = nullptr;
+    MaxPoolIndexOp places; // found together with the maxima
     for (Operation *member : group.ops)
       if (auto element = dyn_cast<ElementOp>(member); element && element.reduces()) {
+        if (auto index = dyn_cast<MaxPoolIndexOp>(member); index && !places) {
+          places = index;
+          continue;
+        }
         if (pool || !poolsOnce(member))
           return false;
         pool = member;
       }
     if (!pool || !isa<Contraction>(op) || dimsOf(pool->getOperand(0).getType()) != resultDims(op))
       return false;
+    if (places && !(isa<MaxPoolOp>(pool) && numbersMaximaOf(places, cast<MaxPoolOp>(pool))))
+      return false;
     // From the convolution to the pooling by ops that keep the place of an element.
     Operation *at = op;
-    while (at != pool) {
+    while (!llvm::is_contained(at->getUsers(), pool)) {
       if (!at->hasOneUse())
         return false;
       at = *at->getUsers().begin();
-      if (at != pool && (!isa<Elementwise>(at) || resultDims(at) != resultDims(op)))
+      if (!isa<Elementwise>(at) || resultDims(at) != resultDims(op))
         return false;
     }
-    return true;
+    return llvm::all_of(at->getUsers(), [&](Operation *user) { return user == pool || user == places; });
   }
 
   /// A row group keeps its rows in cache; every member that is already there must be full or not depend on rows.
@@ -492,6 +506,17 @@ private:
       if (!isa<Elementwise, BroadcastOp>(op) && resultDims(op) == group.shape)
         return false;
     return true;
+  }
+  /// Rows are shared out among threads: a kernel of one long row would run on one.
+  static bool oneLongRow(const Group &group, ArrayRef<int64_t> axes) {
+    constexpr int64_t kLongRow = 1 << 14;
+    int64_t elements = 1;
+    for (auto [d, dim] : llvm::enumerate(group.shape)) {
+      if (!isSize(dim, 1) && !llvm::is_contained(axes, (int64_t)d))
+        return false;
+      elements *= constantSize(dim).value_or(kLongRow);
+    }
+    return elements >= kLongRow;
   }
   bool allElementwise(Operation *op, int id, bool becomesRow = false) {
     for (Operation *user : op->getUsers())
@@ -545,6 +570,61 @@ private:
     if (pendingReduced)
       group.reduced = *pendingReduced;
     groups.move(op, id);
+  }
+
+  //===-- rule 5 ------------------------------------------------------------------------------------------------===//
+  /// What the reductions of a kernel read in full: values from elsewhere of the shape that is reduced. Nothing where a member
+  /// is no reduction, nor something computed for one.
+  SmallVector<Value> reducedValues(const Group &group) {
+    SmallVector<Value> values;
+    SmallVector<AffineExpr> wide;
+    for (Operation *op : group.ops) {
+      auto element = dyn_cast<ElementOp>(op);
+      if (!element || !element.reduces() || isa<Contraction>(op))
+        continue;
+      auto dims = dimsOf(op->getOperand(0).getType());
+      if (!wide.empty() && wide != dims)
+        return {};
+      wide = dims;
+    }
+    if (wide.empty())
+      return {};
+    for (Operation *op : group.ops)
+      for (Value v : op->getOperands())
+        if (dimsOf(v.getType()) == wide && !(v.getDefiningOp() && llvm::is_contained(group.ops, v.getDefiningOp())))
+          values.push_back(v);
+    return values;
+  }
+
+  void joinSiblings() {
+    // By what they read, so that not every pair is looked at.
+    llvm::MapVector<Value, SmallVector<int>> readers;
+    for (size_t id = 0; id < groups.size(); ++id)
+      if (groups[id].kind == GroupKind::Loop && !groups[id].dead)
+        for (Value v : reducedValues(groups[id]))
+          if (auto &ids = readers[v]; ids.empty() || ids.back() != (int)id)
+            ids.push_back(id);
+    for (auto &[value, ids] : readers)
+      for (size_t i = 0; i < ids.size(); ++i)
+        for (size_t j = i + 1; j < ids.size(); ++j)
+          if (areSiblings(ids[i], ids[j]))
+            for (Operation *op : SmallVector<Operation *>(groups[ids[j]].ops))
+              groups.move(op, ids[i]);
+  }
+
+  bool areSiblings(int a, int b) {
+    Group &left = groups[a], &right = groups[b];
+    if (left.dead || right.dead || left.shape != right.shape || left.constant != right.constant || !left.reduced.empty() || !right.reduced.empty())
+      return false;
+    int work = 0;
+    llvm::DenseSet<Value> inputs;
+    for (const Group *group : {&left, &right})
+      for (Operation *op : group->ops) {
+        work += costOf(op);
+        inputs.insert(op->getOperands().begin(), op->getOperands().end());
+      }
+    return left.ops.size() + right.ops.size() <= kMaxGroupOps && work <= kMaxGroupWork && inputs.size() <= kMaxGroupInputs && !groups.dependsOn(a, b) &&
+           !groups.dependsOn(b, a);
   }
 
   //===-- the result --------------------------------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 #include "passes/kernels/KernelBuilder.h"
+#include "ir/graph/Pooling.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -259,19 +260,43 @@ Expr KernelBuilder::load(Value operand, ArrayRef<AffineExpr> index, std::optiona
   return elementOf(operand, simplified);
 }
 
+KernelBuilder::Place KernelBuilder::placeOf(Value value, ArrayRef<AffineExpr> index) {
+  std::vector<const void *> key;
+  for (auto [e, size] : llvm::zip(index, dimsOf(value.getType())))
+    // Along a size of 1 there is one index: spelled alike, so that the same element is recognised.
+    key.push_back((!guardedDepth && isSize(size, 1) ? constantIndex(0) : e).getAsOpaquePointer());
+  key.push_back((void *)(uintptr_t)guardedDepth);
+  return {value.getAsOpaquePointer(), key};
+}
+
+std::optional<Expr> KernelBuilder::maximumOrPlace(Operation *op, ArrayRef<AffineExpr> index) {
+  auto pool = dyn_cast<MaxPoolOp>(op);
+  auto places = dyn_cast<MaxPoolIndexOp>(op);
+  if (!pool && !places)
+    return std::nullopt;
+  for (Operation *user : op->getOperand(0).getUsers()) {
+    if (user->getBlock() != op->getBlock())
+      continue;
+    auto maxima = pool ? pool : dyn_cast<MaxPoolOp>(user);
+    auto where = places ? places : dyn_cast<MaxPoolIndexOp>(user);
+    if (!maxima || !where || !numbersMaximaOf(where, maxima))
+      continue;
+    auto both = maximumAndPlace(where, *this, index);
+    elements[placeOf(maxima, index)] = both[0];
+    elements[placeOf(where, index)] = both[1];
+    return both[pool ? 0 : 1];
+  }
+  return std::nullopt;
+}
+
 Expr KernelBuilder::elementOf(Value value, ArrayRef<AffineExpr> givenIndex) {
   auto type = ::cast<RankedTensorType>(value.getType());
-  // Along a size of 1 there is one index: spelled alike, so that the same element is recognised.
   SmallVector<AffineExpr> index = llvm::to_vector(givenIndex);
   if (!guardedDepth)
     for (auto [i, size] : llvm::zip(index, dimsOf(type)))
       if (isSize(size, 1))
         i = constantIndex(0);
-  std::vector<const void *> key;
-  for (AffineExpr e : index)
-    key.push_back(e.getAsOpaquePointer());
-  key.push_back((void *)(uintptr_t)guardedDepth);
-  auto slot = std::make_pair(value.getAsOpaquePointer(), key);
+  Place slot = placeOf(value, index);
   if (auto it = elements.find(slot); it != elements.end()) {
     const Known &k = known[(uintptr_t)it->second.handle];
     if (k.depth < scopes.size() && scopes[k.depth].id == k.scopeId)
@@ -311,7 +336,10 @@ Expr KernelBuilder::elementOf(Value value, ArrayRef<AffineExpr> givenIndex) {
   } else {
     auto op = ::cast<ElementOp>(value.getDefiningOp());
     Operation *outer = std::exchange(current, op);
-    result = op.element(*this, ::cast<OpResult>(value).getResultNumber(), index);
+    if (auto one = maximumOrPlace(op, index))
+      result = *one;
+    else
+      result = op.element(*this, ::cast<OpResult>(value).getResultNumber(), index);
     current = outer;
     assert(result.type == computeType(type.getElementType()) && "an element formula gives its result's computation type");
     if (Value buffer = spills.lookup(value); buffer && depth == scopes.size() - 1 && !inner.size()) {

@@ -109,7 +109,12 @@ private:
     mlir::AffineExpr size; // null for computed indices
   };
   std::vector<Dim> dims;
-  std::map<std::pair<void *, std::vector<const void *>>, graph::Expr> elements;
+  /// A value and an index into it.
+  using Place = std::pair<void *, std::vector<const void *>>;
+  Place placeOf(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// The element of a maximum or of its place where the kernel computes both: by one pass over the window.
+  std::optional<graph::Expr> maximumOrPlace(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
+  std::map<Place, graph::Expr> elements;
   llvm::SmallVector<mlir::Operation *> siteOps;
   mlir::Operation *current = nullptr; // whose formula is being emitted
   unsigned guardedDepth = 0;          // inside an index that may be out of range

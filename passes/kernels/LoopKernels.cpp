@@ -2,6 +2,8 @@
 #include "passes/kernels/LoopKernels.h"
 #include "passes/kernels/KernelBuilder.h"
 #include "passes/kernels/KernelFrame.h"
+#include "passes/plan/PlaceBuffers.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace graphc;
@@ -28,6 +30,22 @@ Value valueToKeep(GroupOp group, ArrayRef<Value> outputs, ArrayRef<AffineExpr> s
       return op.getResult(0);
   }
   return {};
+}
+
+/// For each result of the group, the input it is the new value of (`graph.updates`), or -1.
+SmallVector<int64_t> updatedInputs(GroupOp group, const llvm::SetVector<Value> &inputs) {
+  SmallVector<int64_t> updated(group.getNumResults(), -1);
+  auto func = group->getParentOfType<func::FuncOp>();
+  for (OpResult result : group.getResults())
+    for (OpOperand &use : result.getUses()) {
+      if (!isa<func::ReturnOp>(use.getOwner()))
+        continue;
+      auto tied = func.getResultAttrOfType<IntegerAttr>(use.getOperandNumber(), kUpdates);
+      auto input = tied ? llvm::find(inputs, func.getArgument(tied.getInt())) : inputs.end();
+      if (input != inputs.end())
+        updated[result.getResultNumber()] = input - inputs.begin();
+    }
+  return updated;
 }
 
 } // namespace
@@ -101,7 +119,7 @@ plan::DispatchOp graphc::buildLoopKernel(GroupOp group, ModuleOp module, StringR
     });
   }
 
-  auto inplace = spilled ? SmallVector<int64_t>(outputs.size(), -1) : inplacePairs(func, frame.inputs.size());
+  auto inplace = spilled ? SmallVector<int64_t>(outputs.size(), -1) : inplacePairs(func, frame.inputs.size(), updatedInputs(group, frame.inputs));
   // Roughly: a tenth of a nanosecond per scalar op on a vector unit, for each element of an outer point.
   double elements = 1;
   for (int64_t r : reduced)
@@ -147,7 +165,7 @@ std::optional<Signature> signatureOf(kernel::AccessOp op, MemRefType type) {
 }
 } // namespace
 
-SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInputs) {
+SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInputs, ArrayRef<int64_t> preferred) {
   auto buffers = func.getBuffers();
   std::vector<std::optional<Signature>> signatures(buffers.size(), Signature());
   std::vector<bool> seen(buffers.size());
@@ -162,17 +180,23 @@ SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInput
       signatures[i] = std::nullopt;
     seen[i] = true;
   });
-  SmallVector<int64_t> pairs;
   std::vector<bool> taken(numInputs);
-  for (unsigned o = numInputs; o < buffers.size(); ++o) {
-    int64_t found = -1;
-    for (unsigned i = 0; i < numInputs && found < 0; ++i)
-      if (!taken[i] && seen[i] && seen[o] && signatures[i] && signatures[o] && *signatures[i] == *signatures[o] &&
-          buffers[i].getType() == buffers[o].getType() && func.getBufferDims(i) == func.getBufferDims(o))
-        found = i;
-    if (found >= 0)
-      taken[found] = true;
-    pairs.push_back(found);
-  }
+  auto fits = [&](unsigned i, unsigned o) {
+    return !taken[i] && seen[i] && seen[o] && signatures[i] && signatures[o] && *signatures[i] == *signatures[o] &&
+           buffers[i].getType() == buffers[o].getType() && func.getBufferDims(i) == func.getBufferDims(o);
+  };
+  // What is asked for first, then whatever is left.
+  SmallVector<int64_t> pairs(buffers.size() - numInputs, -1);
+  auto pair = [&](unsigned o, unsigned i) {
+    pairs[o] = i;
+    taken[i] = true;
+  };
+  for (auto [o, wanted] : llvm::enumerate(preferred))
+    if (wanted >= 0 && fits(wanted, numInputs + o))
+      pair(o, wanted);
+  for (unsigned o = 0; o < pairs.size(); ++o)
+    for (unsigned i = 0; i < numInputs && pairs[o] < 0; ++i)
+      if (fits(i, numInputs + o))
+        pair(o, i);
   return pairs;
 }

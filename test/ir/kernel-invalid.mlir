@@ -100,3 +100,13 @@ kernel.func @symbol(%x: memref<4xf32>) {
     %v = kernel.load %x[symbol(%i)] : memref<4xf32>
   }
 }
+
+// -----
+
+// expected-error @+1 {{has segments: its domain must have one dim, and its strategy be a loop}}
+kernel.func @segments(%x: memref<4x4xf32>) attributes {kernel.segments = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  kernel.parallel (%i, %j) to (4, 4) {
+    kernel.store %zero, %x[%i, %j] : memref<4x4xf32>
+  }
+}

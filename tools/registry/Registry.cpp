@@ -48,8 +48,10 @@ void registerPasses() {
   registerSimplifyPasses();
   registerLayoutPasses();
   mlir::registerPass([] { return createSelectPass(); });
+  mlir::registerPass([] { return createStageReductionsPass(); });
   mlir::registerPass([] { return createFusePass(); });
   mlir::registerPass([] { return createKernelsPass(); });
+  mlir::registerPass([] { return createJoinKernelsPass(); });
   mlir::registerPass([] { return createTiedResultsPass(); });
   mlir::registerPass([] { return createPlaceBuffersPass(); });
   mlir::registerPass([] { return createProbeGroupsPass(); });
