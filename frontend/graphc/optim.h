@@ -9,8 +9,8 @@
 //   opt.zeroGrad();
 //   schedule.step();
 //
-// A step is one fused kernel per parameter, compiled from the formula; rates are its arguments, never constants. Parameters
-// without a gradient are left alone, decay included.
+// A step is one launch of one fused kernel per group and dtype, compiled from the formula; rates are its arguments, never
+// constants. Parameters without a gradient are left alone, decay included.
 #pragma once
 
 #include "frontend/graphc/state.h"
@@ -79,6 +79,8 @@ public:
 protected:
   Optimizer();
   void addParameters(std::vector<Tensor> parameters);
+  /// The number, or an error when there is no such group.
+  size_t checkGroup(size_t group) const;
   /// Names of the tensors a parameter's state consists of, under the group's options.
   virtual std::vector<std::string> stateNames(size_t group) const = 0;
   virtual double initialState(size_t group) const { return 0; }
@@ -89,6 +91,7 @@ protected:
 
 private:
   void apply(size_t group, Slot &slot);
+  void applyTogether(size_t group, const std::vector<Slot *> &slots);
   void makeState(size_t group, Slot &slot);
   struct Groups;
   std::unique_ptr<Groups> groups_;
@@ -105,12 +108,12 @@ public:
   };
   void addGroup(Group group) {
     check(group.options);
-    options_.push_back(group.options);
     addParameters(std::move(group.parameters));
+    options_.push_back(group.options);
   }
   /// What the next step uses; may be changed at any time.
-  Options &options(size_t group = 0) { return options_.at(group); }
-  const Options &options(size_t group = 0) const { return options_.at(group); }
+  Options &options(size_t group = 0) { return options_[checkGroup(group)]; }
+  const Options &options(size_t group = 0) const { return options_[checkGroup(group)]; }
 
   double learningRate(size_t group) const override { return options(group).lr; }
   void setLearningRate(size_t group, double lr) override { options(group).lr = lr; }

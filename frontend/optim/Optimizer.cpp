@@ -1,5 +1,6 @@
 #include "frontend/optim/Optimizer.h"
 
+#include "frontend/eager/Batch.h"
 #include "frontend/eager/Tracing.h"
 #include "frontend/graphc/autograd.h"
 #include "frontend/graphc/factories.h"
@@ -7,6 +8,7 @@
 #include "runtime/tensor/TensorImpl.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace graphc::optim {
@@ -55,7 +57,12 @@ void Optimizer::addParameters(std::vector<Tensor> parameters) {
 }
 
 size_t Optimizer::groups() const { return groups_->list.size(); }
-const std::vector<Tensor> &Optimizer::parameters(size_t group) const { return groups_->list.at(group).parameters; }
+size_t Optimizer::checkGroup(size_t group) const {
+  if (group >= groups())
+    raise(Code::IndexOutOfRange, name(), ": there is no group ", group, ", there are ", groups());
+  return group;
+}
+const std::vector<Tensor> &Optimizer::parameters(size_t group) const { return groups_->list[checkGroup(group)].parameters; }
 std::vector<Tensor> Optimizer::parameters() const {
   std::vector<Tensor> all;
   for (const Groups::Group &group : groups_->list)
@@ -77,6 +84,13 @@ void Optimizer::zeroGrad(bool setToNone) {
     }
 }
 
+/// Whether one kernel may write everything where it lies.
+static bool liesDensely(const Optimizer::Slot &slot) {
+  Tensor grad = slot.parameter.grad();
+  return slot.parameter.isContiguous() && grad.isContiguous() && !grad.sharesStorage(slot.parameter) &&
+         std::ranges::all_of(slot.state, [](const Tensor &each) { return each.isContiguous(); });
+}
+
 void Optimizer::step() {
   NoGrad guard;
   for (size_t group = 0; group < groups(); ++group)
@@ -87,7 +101,8 @@ void Optimizer::step() {
         raise(Code::ShapeMismatch, name(), ": ", nameOf(parameter, group, k), " is ", parameter.describe(), " on ", parameter.device(), ", its gradient ",
               grad.describe(), " on ", grad.device());
     }
-  for (size_t group = 0; group < groups(); ++group)
+  for (size_t group = 0; group < groups(); ++group) {
+    std::map<DType, std::vector<Slot *>> together;
     for (Slot &slot : groups_->list[group].slots) {
       if (!slot.parameter.grad().defined())
         continue;
@@ -95,8 +110,14 @@ void Optimizer::step() {
       if (eager::Recorder *tracing = eager::recorder())
         tracing->stepRises(&slot.step);
       ++slot.step;
-      apply(group, slot);
+      if (!eager::recorder() && liesDensely(slot))
+        together[slot.parameter.dtype()].push_back(&slot);
+      else
+        apply(group, slot);
     }
+    for (const auto &[dtype, slots] : together)
+      applyTogether(group, slots);
+  }
 }
 
 void Optimizer::makeState(size_t group, Slot &slot) {
@@ -209,17 +230,36 @@ std::function<void()> Optimizer::prepareLoad(const SavedState &state) {
 
 // ---- the fused update ----
 
+namespace {
+
+using Value = UpdateGraph::Value;
+
+DType computedIn(DType stored) { return stored == DType::F64 ? DType::F64 : DType::F32; }
+
+/// New values of a parameter and its state, from the graph's inputs: gradient, parameter, state and numbers.
+void buildUpdate(eager::GraphBuilder &g, const Optimizer::Update &update, const std::vector<Value> &inputs, size_t states, DType dtype, DType stored) {
+  auto numbers = inputs.begin() + 2 + static_cast<std::ptrdiff_t>(states);
+  UpdateGraph graph{g, inputs[0], inputs[1], {inputs.begin() + 2, numbers}, {numbers, inputs.end()}};
+  update.formula(graph);
+  auto give = [&](Value value) { g.result(dtype == stored ? value : g.cast(value, stored, g.dims(1))); };
+  give(graph.parameter);
+  for (Value value : graph.state)
+    give(value);
+}
+
+} // namespace
+
+/// One parameter by a call of its own: while a program is traced, or where its memory has gaps.
 void Optimizer::apply(size_t group, Slot &slot) {
   Update update = this->update(group, slot.step);
   Tensor &parameter = slot.parameter;
   Tensor grad = parameter.grad();
-  DType stored = parameter.dtype(), dtype = stored == DType::F64 ? DType::F64 : DType::F32;
+  DType stored = parameter.dtype(), dtype = computedIn(stored);
   eager::Call call(update.name);
   call.attribute(update.variant).noGradient().elementwise();
   call.input(grad, dtype).input(parameter, dtype);
   for (const Tensor &each : slot.state)
     call.input(each, dtype);
-  size_t numbers = update.numbers.size();
   if (eager::Recorder *tracing = eager::recorder()) {
     auto read = [this, group, step = &slot.step] {
       Update now = this->update(group, *step);
@@ -239,23 +279,55 @@ void Optimizer::apply(size_t group, Slot &slot) {
     if (inPlace)
       call.into(each);
   std::vector<Tensor> results = call.runMany(static_cast<int>(into.size()), [&](eager::GraphBuilder &g) {
-    UpdateGraph graph{g, g.input(0), g.input(1), {}, {}};
-    int at = 2;
-    for (size_t k = 0; k < slot.state.size(); ++k)
-      graph.state.push_back(g.input(at++));
-    for (size_t k = 0; k < numbers; ++k)
-      graph.numbers.push_back(g.input(at++));
-    update.formula(graph);
-    auto give = [&](UpdateGraph::Value value) { g.result(dtype == stored ? value : g.cast(value, stored, g.dims(1))); };
-    give(graph.parameter);
-    for (UpdateGraph::Value value : graph.state)
-      give(value);
+    std::vector<Value> inputs;
+    for (int i = 0; i < g.inputs(); ++i)
+      inputs.push_back(g.input(i));
+    buildUpdate(g, update, inputs, slot.state.size(), dtype, stored);
   });
   for (size_t k = 0; k < into.size(); ++k) {
     if (inPlace)
       into[k].impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
     else
       into[k].copy_(results[k]);
+  }
+}
+
+/// Parameters of one dtype by one launch, which reads each element once and writes it where it was.
+void Optimizer::applyTogether(size_t group, const std::vector<Slot *> &slots) {
+  DType stored = slots[0]->parameter.dtype(), dtype = computedIn(stored);
+  size_t states = slots[0]->state.size();
+  Update update = this->update(group, slots[0]->step);
+  std::vector<OpValueType> arguments(2 + states, OpValueType{stored, {"s0"}});
+  arguments.resize(arguments.size() + update.numbers.size(), OpValueType{dtype, {}});
+  auto function = eager::functionOf(text(update.name, " ", update.variant, " ", stored), arguments, [&](eager::GraphBuilder &g) {
+    std::vector<Value> inputs;
+    for (int i = 0; i < g.inputs(); ++i)
+      inputs.push_back(g.dtype(i) == dtype ? g.input(i) : g.castInput(i, dtype));
+    buildUpdate(g, update, inputs, states, dtype, stored);
+  });
+  std::vector<uint64_t> cells(slots.size() * update.numbers.size());
+  uint64_t *cell = cells.data();
+  std::vector<eager::Run> runs(slots.size());
+  for (size_t k = 0; k < slots.size(); ++k) {
+    Slot &slot = *slots[k];
+    eager::Run &run = runs[k];
+    run.symbols = {slot.parameter.numel()};
+    run.inputs = {slot.parameter.grad().dataPtr(), slot.parameter.dataPtr()};
+    run.results = {slot.parameter.dataPtr()};
+    for (const Tensor &state : slot.state) {
+      run.inputs.push_back(state.dataPtr());
+      run.results.push_back(state.dataPtr());
+    }
+    for (double number : slot.step == slots[0]->step ? update.numbers : this->update(group, slot.step).numbers) {
+      eager::writeScalar(Scalar(number), dtype, cell);
+      run.inputs.push_back(cell++);
+    }
+  }
+  eager::runTogether(*function, runs);
+  for (Slot *slot : slots) {
+    slot->parameter.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
+    for (const Tensor &state : slot->state)
+      state.impl()->storage->version.fetch_add(1, std::memory_order_relaxed);
   }
 }
 

@@ -167,7 +167,7 @@ TEST(Optimizers, StepsInPlaceAndRaisesVersions) {
   EXPECT_TRUE(p.requiresGrad());
 }
 
-TEST(Optimizers, AStepIsOneCallPerParameterAndRatesNeverRecompile) {
+TEST(Optimizers, RatesNeverRecompile) {
   Tensor a = ones({5, 3}).requiresGrad_(), b = ones({7}).requiresGrad_();
   a.setGrad(ones({5, 3}));
   b.setGrad(ones({7}));
@@ -179,7 +179,7 @@ TEST(Optimizers, AStepIsOneCallPerParameterAndRatesNeverRecompile) {
     adamw.options().lr = lr;
     adamw.step();
   }
-  EXPECT_EQ(context.opStatistics().calls - before.calls, 6);
+  EXPECT_EQ(context.opStatistics().launches - before.launches, 3);
   EXPECT_EQ(context.opStatistics().compiled, before.compiled);
 }
 
@@ -306,6 +306,92 @@ TEST(Optimizers, TheStateOfAnotherIsRefused) {
                "Adam: the state is of another model: parameter 1 of group 0 ('fc.bias') was f64[5], here it is f64[7]");
   state.tensors.erase(state.tensors.begin());
   EXPECT_ERROR(adam.loadState(state), Code::WeightFile, "Adam: the state has no tensor 'group0.0.exp_avg'");
+}
+
+/// Kernels started while `run` is at work, once its code is compiled.
+template <typename Run>
+int64_t launchesOf(Run &&run) {
+  run();
+  int64_t before = ThreadContext::current().opStatistics().launches;
+  run();
+  return ThreadContext::current().opStatistics().launches - before;
+}
+
+std::vector<Tensor> ofManySizes(std::vector<int64_t> sizes) {
+  std::vector<Tensor> list;
+  for (int64_t size : sizes) {
+    list.push_back(filled({size}, 37, DType::F32).requiresGrad_());
+    list.back().setGrad(filled({size}, 41, DType::F32));
+  }
+  return list;
+}
+
+TEST(Launches, AStepIsOneForEachGroup) {
+  std::vector<Tensor> p = ofManySizes({1, 7, 300'000, 64, 4096, 1});
+  optim::AdamW whole({p[0], p[1], p[2], p[3]});
+  EXPECT_EQ(launchesOf([&] { whole.step(); }), 1);
+  optim::SGD groups(std::vector<optim::SGD::Group>{{{p[0], p[1]}, {.momentum = .9}}, {{p[2], p[3], p[4], p[5]}, {.lr = .1}}});
+  EXPECT_EQ(launchesOf([&] { groups.step(); }), 2);
+  optim::RMSprop rms(p, {.centered = true});
+  EXPECT_EQ(launchesOf([&] { rms.step(); }), 1);
+  optim::Adagrad adagrad(p);
+  EXPECT_EQ(launchesOf([&] { adagrad.step(); }), 1);
+  EXPECT_EQ(launchesOf([&] { whole.zeroGrad(false); }), 0);
+}
+
+TEST(Launches, ClippingAndAveragesDoNotCountTensors) {
+  std::vector<Tensor> few = ofManySizes({5, 9000}), many = ofManySizes(std::vector<int64_t>(40, 333));
+  EXPECT_EQ(launchesOf([&] { optim::clipGradNorm(few, .1); }), launchesOf([&] { optim::clipGradNorm(many, .1); }));
+  EXPECT_LE(launchesOf([&] { optim::clipGradNorm(many, .1); }), 7);
+  EXPECT_EQ(launchesOf([&] { optim::clipGradValue(many, .1); }), 1);
+  optim::Ema ema(many);
+  EXPECT_EQ(launchesOf([&] { ema.update(); }), 1);
+}
+
+TEST(Launches, TogetherOrAloneTheValuesAreTheSame) {
+  std::vector<int64_t> sizes = {1, 7, 300'000, 64};
+  std::vector<Tensor> together = ofManySizes(sizes), alone = ofManySizes(sizes);
+  optim::Adam all(together, {.weightDecay = .1});
+  std::vector<std::unique_ptr<optim::Adam>> each;
+  for (Tensor &p : alone)
+    each.push_back(std::make_unique<optim::Adam>(std::vector<Tensor>{p}, optim::AdamOptions{.weightDecay = .1}));
+  // A parameter with gaps between its elements takes the way of its own.
+  Tensor wide = filled({6, 4}, 37), gaps = wide.slice(1, 0, 2).detach(), dense = gaps.clone();
+  gaps.requiresGrad_(), dense.requiresGrad_();
+  gaps.setGrad(filled({6, 2}, 29)), dense.setGrad(filled({6, 2}, 29));
+  optim::Adam strided({gaps}), packed({dense});
+  for (int step = 0; step < 3; ++step) {
+    all.step();
+    for (auto &one : each)
+      one->step();
+    strided.step(), packed.step();
+  }
+  for (size_t k = 0; k < sizes.size(); ++k)
+    EXPECT_TRUE(equal(together[k].detach(), alone[k].detach())) << k;
+  EXPECT_TRUE(equal(gaps.detach(), dense.detach()));
+  EXPECT_TRUE(equal(wide.slice(1, 2), filled({6, 4}, 37).slice(1, 2))) << "what lies between stays";
+}
+
+TEST(Launches, ThreadsChangeNothing) {
+  auto run = [](int threads) {
+    ThreadContext context;
+    context.threads = threads;
+    ThreadContext::Use use(context);
+    std::vector<Tensor> p = ofManySizes({3, 500'000, 70'001});
+    Tensor norm = optim::clipGradNorm(p, .5);
+    optim::Adam(p).step();
+    return std::pair(norm, p);
+  };
+  auto [norm1, p1] = run(1);
+  auto [norm2, p2] = run(0);
+  EXPECT_TRUE(equal(norm1, norm2));
+  for (size_t k = 0; k < p1.size(); ++k)
+    EXPECT_TRUE(equal(p1[k].detach(), p2[k].detach()));
+  double square = 0;
+  for (Tensor &each : ofManySizes({3, 500'000, 70'001}))
+    for (double v : each.grad().toVector<double>())
+      square += v * v;
+  EXPECT_NEAR(norm1.item<double>(), std::sqrt(square), 1e-4 * std::sqrt(square));
 }
 
 TEST(Clipping, ByTheJointNorm) {
