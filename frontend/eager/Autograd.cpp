@@ -135,6 +135,7 @@ static TensorImpl &need(const Tensor &tensor, const char *what) {
 
 bool Tensor::requiresGrad() const { return requiresGradNow(need(*this, "requiresGrad")); }
 Tensor &Tensor::requiresGrad_(bool value) {
+  OpScope scope("requiresGrad_");
   TensorImpl &x = need(*this, "requiresGrad_");
   if (value && !isFloat(x.dtype))
     failWith(codes::AutogradMisuse, "requiresGrad_: ", nameOf(x), " is no float; only floats have gradients");
@@ -167,6 +168,7 @@ void Tensor::backward(const Tensor &gradient, BackwardFlags flags) const {
 void Tensor::backward(BackwardFlags flags) const { backward(Tensor(), flags); }
 void Tensor::backward() const { backward(Tensor(), {}); }
 Tensor &Tensor::retainGrad() {
+  OpScope scope("retainGrad");
   TensorImpl &x = need(*this, "retainGrad");
   if (!requiresGradNow(x))
     failWith(codes::AutogradMisuse, "retainGrad: ", nameOf(x), " does not require grad");
@@ -309,6 +311,7 @@ private:
 } // namespace
 
 std::vector<Tensor> applyFunction(const std::string &name, const std::vector<Tensor> &inputs, ForwardFn forward, ForwardFn backward) {
+  OpScope scope("applyFunction");
   bool record = false;
   std::vector<bool> needs;
   for (const Tensor &input : inputs) {

@@ -8,7 +8,17 @@
 
 namespace graphc::eager {
 
-void fail(const Status &status) { throw Error(status); }
+void fail(const Status &status) {
+  const char *op = OpScope::current();
+  if (!op)
+    throw Error(status);
+  // "expand: …" of a repeat() is repeat's own error.
+  std::string_view message = status.message();
+  size_t name = std::min(message.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), message.size());
+  if (message.substr(name).starts_with(": "))
+    message.remove_prefix(name + 2);
+  throw Error(error(status.code(), op, ": ", message));
+}
 
 std::string nameOf(const TensorImpl &tensor) {
   std::string text = detail::describe(tensor);
@@ -56,6 +66,12 @@ void checkDevices(const char *op, std::initializer_list<const Tensor *> tensors)
 }
 
 //===-- graphs ----------------------------------------------------------------------------------------------------===//
+GraphBuilder::GraphBuilder(const std::vector<OpValueType> &arguments) : types_(arguments) {
+  graph_.arguments = arguments;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    inputs_.push_back({values_++});
+}
+
 std::vector<GraphBuilder::Value> GraphBuilder::ops(const std::string &name, const std::vector<Value> &operands,
                                                    const std::string &attributes, std::vector<OpValueType> types) {
   OpNode node{name, attributes, {}, std::move(types)};
@@ -391,11 +407,13 @@ static std::string lastingKey(const char *name, std::string_view key) { return t
 
 const std::shared_ptr<Function> *Call::fromDisk() {
   Services &services = Services::get();
-  auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("op", lastingKey(name_, key_.view())) : std::nullopt; });
+  if (ofProcess_)
+    return nullptr;
+  auto bytes = services.findStored("op", lastingKey(name_, key_.view()));
   auto program = bytes ? decodeProgram(*bytes) : std::nullopt;
   if (!program)
     return nullptr;
-  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program)));
+  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program), lastingKey(name_, key_.view())));
   return &ThreadContext::current().state().functions.emplace(key_.view(), std::move(function)).first->second;
 }
 
@@ -404,11 +422,10 @@ const std::shared_ptr<Function> &Call::store(OpGraph graph) {
   auto program = services.compiler().build(graph);
   if (!program.ok())
     failWith(program.status().code(), name_, ": ", program.status().message());
-  services.withStore([&](OpStore *store) {
-    if (store)
-      store->store("op", lastingKey(name_, key_.view()), encodeProgram(*program));
-  });
-  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program)));
+  if (!ofProcess_)
+    services.store("op", lastingKey(name_, key_.view()), encodeProgram(*program));
+  auto function = services.add(key_.view(), std::make_shared<Function>(name_, *std::move(program), ofProcess_ ? "" : lastingKey(name_, key_.view()),
+                                                                       std::move(ownGradient_)));
   return ThreadContext::current().state().functions.emplace(key_.view(), std::move(function)).first->second;
 }
 

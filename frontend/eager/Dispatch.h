@@ -38,6 +38,10 @@ public:
     int id = -1;
   };
 
+  GraphBuilder() = default;
+  /// For programs that are not calls: every argument as it is.
+  explicit GraphBuilder(const std::vector<OpValueType> &arguments);
+
   Value input(int index) const { return inputs_[index]; }
   int inputs() const { return static_cast<int>(inputs_.size()); }
   DType dtype(int input) const { return types_[input].dtype; }
@@ -88,6 +92,27 @@ struct Operand {
   int64_t strides[kMaxRank];
 };
 
+/// While it lives, errors of this thread speak in the name of this op, which the user called, not of one it is made of. The
+/// outermost counts.
+class OpScope {
+public:
+  explicit OpScope(const char *name) : outermost_(!current_) {
+    if (outermost_)
+      current_ = name;
+  }
+  ~OpScope() {
+    if (outermost_)
+      current_ = nullptr;
+  }
+  OpScope(const OpScope &) = delete;
+  OpScope &operator=(const OpScope &) = delete;
+  static const char *current() { return current_; }
+
+private:
+  bool outermost_;
+  static inline constinit thread_local const char *current_ = nullptr;
+};
+
 class Function;
 
 /// A function's code.
@@ -105,19 +130,32 @@ struct Gradient {
   Gradient *next = nullptr;
 };
 
+/// Builds the gradient of a program for the operands that `needs` marks, in place of the derivative of its ops.
+using OwnGradient = std::function<OpGradient(const OpProgram &program, uint64_t needs)>;
+
 /// A graph, what was compiled from it, and its gradients. Shared by threads; lists only grow.
 class Function {
 public:
-  Function(std::string name, OpProgram program) : name(std::move(name)), program(std::move(program)) {}
+  /// `key`: what other processes find the program by; empty: they do not.
+  Function(std::string name, OpProgram program, std::string key = "", OwnGradient ownGradient = {})
+      : name(std::move(name)), program(std::move(program)), key(std::move(key)), ownGradient_(std::move(ownGradient)) {}
   ~Function();
   /// Compiled on the first call.
   const Form &form();
   const Gradient &gradient(uint64_t needs, uint64_t given);
+  /// Those built so far, the latest first.
+  const Gradient *gradients() const { return gradients_.load(std::memory_order_acquire); }
+  /// What its code and its gradients are stored under.
+  std::string codeKey() const { return "code\n" + program.text; }
+  std::string gradientKey(uint64_t needs, uint64_t given) const;
 
   const std::string name;
   const OpProgram program;
+  const std::string key;
 
 private:
+  OpGradient buildGradient(uint64_t needs, uint64_t given);
+  OwnGradient ownGradient_;
   std::atomic<Form *> form_{nullptr};
   std::atomic<Gradient *> gradients_{nullptr};
   std::mutex mutex_;
@@ -138,6 +176,11 @@ void runRecorded(const std::shared_ptr<Function> &function, std::span<Operand> o
 
 /// Takes blocks of the generator's random numbers: key and offset as rank-0 tensors.
 std::pair<Tensor, Tensor> drawBlocks(uint64_t blocks);
+/// Work below this is not worth sharing out (LoadOptions::serialCutoffNs has the measurement).
+inline constexpr double kSerialCutoffNs = 12000;
+/// The error that a kernel's bounds check left, in the words of the function's user.
+[[noreturn]] void outOfRange(const Function &function, const GraphcErrorCell &cell);
+
 /// Other sizes for a dense tensor that nobody else has seen yet.
 void reshapeFresh(TensorImpl &tensor, std::span<const int64_t> sizes);
 /// The number's bytes as this dtype.
@@ -204,6 +247,15 @@ public:
   Call &symbol(int64_t value);
   /// Operands broadcast against each other and results have the broadcast shape.
   Call &elementwise();
+  /// The name means this graph in this process only: it is not looked for among what others have stored.
+  Call &ofProcess() {
+    ofProcess_ = true;
+    return *this;
+  }
+  Call &gradient(OwnGradient own) {
+    ownGradient_ = std::move(own);
+    return *this;
+  }
   /// Results carry no history.
   Call &noGradient() {
     noGradient_ = true;
@@ -254,7 +306,8 @@ private:
   const char *name_;
   KeyBytes key_;
   int count_ = 0, symbols_ = 0, extra_ = 0;
-  bool elementwise_ = false, noGradient_ = false;
+  bool elementwise_ = false, noGradient_ = false, ofProcess_ = false;
+  OwnGradient ownGradient_;
   int intoCount_ = 0;
   TensorImpl *into_[kMaxResults];
   Operand operands_[kMaxInputs];

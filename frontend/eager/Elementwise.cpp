@@ -69,26 +69,42 @@ namespace {
 
 DType floatType(DType dtype) { return isFloat(dtype) ? dtype : defaultDtype(); }
 
-Tensor unary(const char *op, const Tensor &a, DType dtype) {
-  Call call(op);
+void defined(const char *op, const Tensor &a) {
+  if (!a.defined())
+    failWith(codes::InvalidArgument, op, ": an operand is an undefined tensor");
+}
+
+// Errors and gradient nodes say `name`, what users call; `op` is the graph's.
+Tensor unary(const char *name, const char *op, const Tensor &a, DType dtype) {
+  Call call(name);
   call.elementwise().input(a, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0)})); });
 }
-Tensor floatUnary(const char *op, const Tensor &a) { return unary(op, a, floatType(a.dtype())); }
+Tensor floatUnary(const char *name, const char *op, const Tensor &a) {
+  defined(name, a);
+  return unary(name, op, a, floatType(a.dtype()));
+}
+Tensor floatUnary(const char *name, const Tensor &a) { return floatUnary(name, name, a); }
 Tensor anyUnary(const char *op, const Tensor &a) {
+  defined(op, a);
   if (a.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, op, ": ", nameOf(a), " is bool; logicalNot() negates, to() converts");
-  return unary(op, a, a.dtype());
+  return unary(op, op, a, a.dtype());
 }
 /// floor, ceil, round: integers are whole already.
-Tensor wholeUnary(const char *op, const Tensor &a) { return isFloat(a.dtype()) ? unary(op, a, a.dtype()) : a.clone(); }
+Tensor wholeUnary(const char *op, const Tensor &a) {
+  defined(op, a);
+  return isFloat(a.dtype()) ? unary(op, op, a, a.dtype()) : a.clone();
+}
 
-Tensor alphaUnary(const char *op, const Tensor &a, double alpha) {
-  Call call(op);
+Tensor alphaUnary(const char *name, const char *op, const Tensor &a, double alpha) {
+  defined(name, a);
+  Call call(name);
   call.elementwise().attribute(alpha).input(a, floatType(a.dtype()));
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0)}, text("alpha = ", number(alpha), " : f64"))); });
 }
 Tensor alphaBetaUnary(const char *name, const char *op, const Tensor &a, double alpha, double beta) {
+  defined(name, a);
   Call call(name);
   call.elementwise().attribute(alpha).attribute(beta).input(a, a.dtype());
   return call.run([&](GraphBuilder &g) {
@@ -96,41 +112,47 @@ Tensor alphaBetaUnary(const char *name, const char *op, const Tensor &a, double 
   });
 }
 
-Tensor binaryAs(const char *op, const Tensor &a, const Tensor &b, DType dtype) {
-  Call call(op);
+Tensor binaryAs(const char *name, const char *op, const Tensor &a, const Tensor &b, DType dtype) {
+  Call call(name);
+  if (name != op)
+    call.attribute(op);
   call.elementwise().input(a, dtype).input(b, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0), g.input(1)})); });
 }
-Tensor binaryAs(const char *op, const Tensor &a, Scalar b, DType dtype) {
-  Call call(op);
+Tensor binaryAs(const char *name, const char *op, const Tensor &a, Scalar b, DType dtype) {
+  Call call(name);
+  if (name != op)
+    call.attribute(op);
   call.elementwise().input(a, dtype).input(b, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0), g.input(1)})); });
 }
-Tensor binaryAs(const char *op, Scalar a, const Tensor &b, DType dtype) {
-  Call call(op);
+Tensor binaryAs(const char *name, const char *op, Scalar a, const Tensor &b, DType dtype) {
+  Call call(name);
+  if (name != op)
+    call.attribute(op);
   call.elementwise().input(a, dtype).input(b, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0), g.input(1)})); });
-}
-void defined(const char *op, const Tensor &a) {
-  if (!a.defined())
-    failWith(codes::InvalidArgument, op, ": an operand is an undefined tensor");
 }
 template <typename B>
-Tensor binary(const char *op, const Tensor &a, const B &b) {
-  defined(op, a);
+DType resultOf(const char *name, const Tensor &a, const B &b) {
+  defined(name, a);
   if constexpr (std::derived_from<B, Tensor>)
-    defined(op, b);
-  return binaryAs(op, a, b, resultType(a, b));
+    defined(name, b);
+  return resultType(a, b);
 }
 template <typename B>
-Tensor logical(const char *op, const Tensor &a, const B &b) {
-  return binaryAs(op, a, b, DType::Bool);
+Tensor binary(const char *name, const char *op, const Tensor &a, const B &b) {
+  return binaryAs(name, op, a, b, resultOf(name, a, b));
 }
-Tensor bitwise(const char *op, const char *onBool, const Tensor &a, const Tensor &b) {
-  DType dtype = resultType(a, b);
+template <typename B>
+Tensor binary(const char *name, const Tensor &a, const B &b) {
+  return binary(name, name, a, b);
+}
+Tensor bitwise(const char *name, const char *op, const char *onBool, const Tensor &a, const Tensor &b) {
+  DType dtype = resultOf(name, a, b);
   if (isFloat(dtype))
-    failWith(Code::TypeMismatch, op, ": ", nameOf(a), " and ", nameOf(b), " are not both integers or bools");
-  return binaryAs(dtype == DType::Bool ? onBool : op, a, b, dtype);
+    failWith(Code::TypeMismatch, name, ": ", nameOf(a), " and ", nameOf(b), " are not both integers or bools");
+  return binaryAs(name, dtype == DType::Bool ? onBool : op, a, b, dtype);
 }
 
 } // namespace
@@ -146,30 +168,36 @@ std::string eager::number(double value) {
 
 //===-- arithmetic ------------------------------------------------------------------------------------------------===//
 Tensor add(const TensorArg &a, const Tensor &b, Scalar alpha) {
+  OpScope scope("add");
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary("add", a, b);
   DType dtype = resultType(a, b);
   if (alpha.isFloat() && !isFloat(dtype))
     failWith(Code::TypeMismatch, "add: alpha is a float and ", nameOf(a), " and ", nameOf(b), " are not");
-  Call call("add_scaled");
+  Call call("add");
+  call.attribute(1);
   call.elementwise().input(a, dtype).input(b, dtype).input(alpha, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(1), g.input(2)))); });
 }
 Tensor sub(const TensorArg &a, const Tensor &b, Scalar alpha) {
+  OpScope scope("sub");
   if (a.defined() && b.defined() && a.dtype() == DType::Bool && b.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "sub: bools cannot be subtracted; logicalXor() or to(DType::I64) would do");
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary("sub", a, b);
   DType dtype = resultType(a, b);
-  Call call("sub_scaled");
+  Call call("sub");
+  call.attribute(1);
   call.elementwise().input(a, dtype).input(b, dtype).input(alpha, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.sub(g.input(0), g.mul(g.input(1), g.input(2)))); });
 }
 Tensor mul(const TensorArg &a, const Tensor &b) { return binary("mul", a, b); }
-Tensor div(const TensorArg &a, const Tensor &b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
+Tensor div(const TensorArg &a, const Tensor &b) { return binaryAs("div", "div", a, b, floatType(resultOf("div", a, b))); }
 Tensor div(const TensorArg &a, const Tensor &b, Rounding rounding) {
+  OpScope scope("div");
   DType dtype = resultType(a, b);
-  Call call(rounding == Rounding::Floor ? "floor_divide" : "trunc_divide");
+  Call call("div");
+  call.attribute(1 + static_cast<int>(rounding));
   call.elementwise().input(a, dtype).input(b, dtype);
   return call.run([&](GraphBuilder &g) {
     auto x = g.input(0), y = g.input(1);
@@ -196,13 +224,14 @@ Tensor div(const TensorArg &a, const Tensor &b, Rounding rounding) {
     g.result(g.div(g.sub(x, g.op("mod", {x, y})), y));
   });
 }
-Tensor remainder(const TensorArg &a, const Tensor &b) { return binary("mod", a, b); }
-Tensor remainder(const TensorArg &a, Scalar b) { return binary("mod", a, b); }
-Tensor fmod(const TensorArg &a, const Tensor &b) { return binary("rem", a, b); }
+Tensor remainder(const TensorArg &a, const Tensor &b) { return binary("remainder", "mod", a, b); }
+Tensor remainder(const TensorArg &a, Scalar b) { return binary("remainder", "mod", a, b); }
+Tensor fmod(const TensorArg &a, const Tensor &b) { return binary("fmod", "rem", a, b); }
 Tensor pow(const TensorArg &a, const Tensor &b) { return binary("pow", a, b); }
-Tensor maximum(const TensorArg &a, const Tensor &b) { return binary("max", a, b); }
-Tensor minimum(const TensorArg &a, const Tensor &b) { return binary("min", a, b); }
+Tensor maximum(const TensorArg &a, const Tensor &b) { return binary("maximum", "max", a, b); }
+Tensor minimum(const TensorArg &a, const Tensor &b) { return binary("minimum", "min", a, b); }
 Tensor atan2(const TensorArg &a, const Tensor &b) {
+  OpScope scope("atan2");
   DType dtype = floatType(resultType(a, b));
   Call call("atan2");
   call.elementwise().input(a, dtype).input(b, dtype);
@@ -220,10 +249,11 @@ Tensor atan2(const TensorArg &a, const Tensor &b) {
 Tensor add(const TensorArg &a, Scalar b) { return binary("add", a, b); }
 Tensor sub(const TensorArg &a, Scalar b) { return binary("sub", a, b); }
 Tensor mul(const TensorArg &a, Scalar b) { return binary("mul", a, b); }
-Tensor div(const TensorArg &a, Scalar b) { return binaryAs("div", a, b, floatType(resultType(a, b))); }
-Tensor rsub(const TensorArg &a, Scalar b) { return binaryAs("sub", b, a, resultType(a, b)); }
-Tensor rdiv(const TensorArg &a, Scalar b) { return binaryAs("div", b, a, floatType(resultType(a, b))); }
+Tensor div(const TensorArg &a, Scalar b) { return binaryAs("div", "div", a, b, floatType(resultOf("div", a, b))); }
+Tensor rsub(const TensorArg &a, Scalar b) { return binaryAs("rsub", "sub", b, a, resultOf("rsub", a, b)); }
+Tensor rdiv(const TensorArg &a, Scalar b) { return binaryAs("rdiv", "div", b, a, floatType(resultOf("rdiv", a, b))); }
 Tensor pow(const TensorArg &a, Scalar b) {
+  OpScope scope("pow");
   defined("pow", a);
   DType dtype = resultType(a, b);
   if (b.toDouble() == 2)
@@ -232,15 +262,15 @@ Tensor pow(const TensorArg &a, Scalar b) {
     return a.to(dtype).clone();
   if (b.toDouble() == 0.5 && isFloat(dtype))
     return sqrt(a.to(dtype));
-  return binaryAs("pow", a, b, dtype);
+  return binaryAs("pow", "pow", a, b, dtype);
 }
-Tensor pow(Scalar a, const TensorArg &b) { return binaryAs("pow", a, b, resultType(b, a)); }
-Tensor maximum(const TensorArg &a, Scalar b) { return binary("max", a, b); }
-Tensor minimum(const TensorArg &a, Scalar b) { return binary("min", a, b); }
+Tensor pow(Scalar a, const TensorArg &b) { return binaryAs("pow", "pow", a, b, resultOf("pow", b, a)); }
+Tensor maximum(const TensorArg &a, Scalar b) { return binary("maximum", "max", a, b); }
+Tensor minimum(const TensorArg &a, Scalar b) { return binary("minimum", "min", a, b); }
 
 #define GRAPHC_COMPARISON(name, op)                                            \
-  Tensor name(const TensorArg &a, const Tensor &b) { return binary(op, a, b); }   \
-  Tensor name(const TensorArg &a, Scalar b) { return binary(op, a, b); }
+  Tensor name(const TensorArg &a, const Tensor &b) { return binary(#name, op, a, b); }   \
+  Tensor name(const TensorArg &a, Scalar b) { return binary(#name, op, a, b); }
 GRAPHC_COMPARISON(eq, "equal")
 GRAPHC_COMPARISON(ne, "not_equal")
 GRAPHC_COMPARISON(lt, "less")
@@ -249,59 +279,66 @@ GRAPHC_COMPARISON(gt, "greater")
 GRAPHC_COMPARISON(ge, "greater_equal")
 #undef GRAPHC_COMPARISON
 
-Tensor logicalAnd(const TensorArg &a, const Tensor &b) { return logical("and", a, b); }
-Tensor logicalOr(const TensorArg &a, const Tensor &b) { return logical("or", a, b); }
-Tensor logicalXor(const TensorArg &a, const Tensor &b) { return logical("xor", a, b); }
-Tensor logicalNot(const TensorArg &a) { return unary("not", a, DType::Bool); }
-Tensor bitwiseAnd(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_and", "and", a, b); }
-Tensor bitwiseOr(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_or", "or", a, b); }
-Tensor bitwiseXor(const TensorArg &a, const Tensor &b) { return bitwise("bitwise_xor", "xor", a, b); }
+Tensor logicalAnd(const TensorArg &a, const Tensor &b) { return binaryAs("logicalAnd", "and", a, b, DType::Bool); }
+Tensor logicalOr(const TensorArg &a, const Tensor &b) { return binaryAs("logicalOr", "or", a, b, DType::Bool); }
+Tensor logicalXor(const TensorArg &a, const Tensor &b) { return binaryAs("logicalXor", "xor", a, b, DType::Bool); }
+Tensor logicalNot(const TensorArg &a) { return unary("logicalNot", "not", a, DType::Bool); }
+Tensor bitwiseAnd(const TensorArg &a, const Tensor &b) { return bitwise("bitwiseAnd", "bitwise_and", "and", a, b); }
+Tensor bitwiseOr(const TensorArg &a, const Tensor &b) { return bitwise("bitwiseOr", "bitwise_or", "or", a, b); }
+Tensor bitwiseXor(const TensorArg &a, const Tensor &b) { return bitwise("bitwiseXor", "bitwise_xor", "xor", a, b); }
 Tensor bitwiseNot(const TensorArg &a) {
+  OpScope scope("bitwiseNot");
   if (isFloat(a.dtype()))
     failWith(Code::TypeMismatch, "bitwiseNot: ", nameOf(a), " is no integer or bool");
-  return unary(a.dtype() == DType::Bool ? "not" : "bitwise_not", a, a.dtype());
+  return unary("bitwiseNot", a.dtype() == DType::Bool ? "not" : "bitwise_not", a, a.dtype());
 }
-Tensor shiftLeft(const TensorArg &a, const Tensor &b) { return bitwise("shift_left", "shift_left", a, b); }
-Tensor shiftRight(const TensorArg &a, const Tensor &b) { return bitwise("shift_right", "shift_right", a, b); }
+Tensor shiftLeft(const TensorArg &a, const Tensor &b) { return bitwise("shiftLeft", "shift_left", "shift_left", a, b); }
+Tensor shiftRight(const TensorArg &a, const Tensor &b) { return bitwise("shiftRight", "shift_right", "shift_right", a, b); }
 
 //===-- choosing --------------------------------------------------------------------------------------------------===//
 namespace {
 template <typename A, typename B>
-Tensor choose(const Tensor &condition, const A &a, const B &b, DType dtype) {
+Tensor choose(const char *name, const char *what, const Tensor &condition, const A &a, const B &b, DType dtype) {
+  defined(name, condition);
   if (condition.dtype() != DType::Bool)
-    failWith(Code::TypeMismatch, "where: the condition ", nameOf(condition), " is not bool; compare it with 0");
-  Call call("select");
+    failWith(Code::TypeMismatch, name, ": the ", what, " ", nameOf(condition), " is not bool; compare it with 0");
+  Call call(name);
   call.elementwise().input(condition).input(a, dtype).input(b, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.op("select", {g.input(0), g.input(1), g.input(2)})); });
 }
 } // namespace
-Tensor where(const TensorArg &condition, const Tensor &a, const Tensor &b) { return choose(condition, a, b, resultType(a, b)); }
-Tensor where(const TensorArg &condition, const Tensor &a, Scalar b) { return choose(condition, a, b, resultType(a, b)); }
-Tensor where(const TensorArg &condition, Scalar a, const Tensor &b) { return choose(condition, a, b, resultType(b, a)); }
+Tensor where(const TensorArg &condition, const Tensor &a, const Tensor &b) { return choose("where", "condition", condition, a, b, resultOf("where", a, b)); }
+Tensor where(const TensorArg &condition, const Tensor &a, Scalar b) { return choose("where", "condition", condition, a, b, resultOf("where", a, b)); }
+Tensor where(const TensorArg &condition, Scalar a, const Tensor &b) { return choose("where", "condition", condition, a, b, resultOf("where", b, a)); }
 Tensor maskedFill(const TensorArg &a, const Tensor &mask, Scalar value) {
+  OpScope scope("maskedFill");
   if (resultType(a, value) != a.dtype())
     failWith(Code::TypeMismatch, "maskedFill: the value is of a higher kind than ", nameOf(a));
-  return choose(mask, value, a, a.dtype());
+  return choose("maskedFill", "mask", mask, value, a, a.dtype());
 }
 Tensor lerp(const TensorArg &start, const Tensor &end, Scalar weight) {
+  OpScope scope("lerp");
   DType dtype = floatType(resultType(start, end));
   Call call("lerp");
   call.elementwise().input(start, dtype).input(end, dtype).input(weight, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(2), g.sub(g.input(1), g.input(0))))); });
 }
 Tensor addcmul(const TensorArg &x, const Tensor &a, const Tensor &b, Scalar value) {
+  OpScope scope("addcmul");
   DType dtype = promoteTypes(resultType(x, a), b.dtype());
   Call call("addcmul");
   call.elementwise().input(x, dtype).input(a, dtype).input(b, dtype).input(value, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(3), g.mul(g.input(1), g.input(2))))); });
 }
 Tensor addcdiv(const TensorArg &x, const Tensor &a, const Tensor &b, Scalar value) {
+  OpScope scope("addcdiv");
   DType dtype = floatType(promoteTypes(resultType(x, a), b.dtype()));
   Call call("addcdiv");
   call.elementwise().input(x, dtype).input(a, dtype).input(b, dtype).input(value, dtype);
   return call.run([&](GraphBuilder &g) { g.result(g.add(g.input(0), g.mul(g.input(3), g.div(g.input(1), g.input(2))))); });
 }
 Tensor clamp(const TensorArg &a, std::optional<Scalar> low, std::optional<Scalar> high) {
+  OpScope scope("clamp");
   defined("clamp", a);
   if (!low && !high)
     failWith(codes::InvalidArgument, "clamp: neither bound is given");
@@ -314,8 +351,8 @@ Tensor clamp(const TensorArg &a, std::optional<Scalar> low, std::optional<Scalar
     return alphaBetaUnary("clamp", "clamp", a.to(dtype), low ? low->toDouble() : -INFINITY, high ? high->toDouble() : INFINITY);
   Tensor result = a.to(dtype);
   if (low)
-    result = binaryAs("max", result, *low, dtype);
-  return high ? binaryAs("min", result, *high, dtype) : result;
+    result = binaryAs("clamp", "max", result, *low, dtype);
+  return high ? binaryAs("clamp", "min", result, *high, dtype) : result;
 }
 
 //===-- functions -------------------------------------------------------------------------------------------------===//
@@ -357,21 +394,26 @@ Tensor composed(const char *name, const Tensor &a, DType dtype, Formula &&formul
 } // namespace
 using Value = GraphBuilder::Value;
 Tensor square(const TensorArg &a) {
+  OpScope scope("square");
   return composed("square", a, a.dtype(), [](GraphBuilder &g, Value x) { return g.mul(x, x); });
 }
 Tensor exp2(const TensorArg &a) {
+  OpScope scope("exp2");
   DType dtype = floatType(a.dtype());
   return composed("exp2", a, dtype, [&](GraphBuilder &g, Value x) { return g.op("exp", {g.mul(x, g.constant(M_LN2, dtype))}); });
 }
 Tensor log2(const TensorArg &a) {
+  OpScope scope("log2");
   DType dtype = floatType(a.dtype());
   return composed("log2", a, dtype, [&](GraphBuilder &g, Value x) { return g.mul(g.op("log", {x}), g.constant(1 / M_LN2, dtype)); });
 }
 Tensor log10(const TensorArg &a) {
+  OpScope scope("log10");
   DType dtype = floatType(a.dtype());
   return composed("log10", a, dtype, [&](GraphBuilder &g, Value x) { return g.mul(g.op("log", {x}), g.constant(1 / M_LN10, dtype)); });
 }
 Tensor erfc(const TensorArg &a) {
+  OpScope scope("erfc");
   DType dtype = floatType(a.dtype());
   return composed("erfc", a, dtype, [&](GraphBuilder &g, Value x) { return g.sub(g.constant(1, dtype), g.op("erf", {x})); });
 }
@@ -379,27 +421,31 @@ static Value truncated(GraphBuilder &g, Value x, DType dtype) {
   return g.op("select", {g.op("less", {x, g.constant(0, dtype)}), g.op("ceil", {x}), g.op("floor", {x})});
 }
 Tensor trunc(const TensorArg &a) {
+  OpScope scope("trunc");
   if (!isFloat(a.dtype()))
     return a.clone();
   return composed("trunc", a, a.dtype(), [&](GraphBuilder &g, Value x) { return truncated(g, x, a.dtype()); });
 }
 Tensor frac(const TensorArg &a) {
+  OpScope scope("frac");
   if (!isFloat(a.dtype()))
     failWith(Code::TypeMismatch, "frac: ", nameOf(a), " is no float");
   return composed("frac", a, a.dtype(), [&](GraphBuilder &g, Value x) { return g.sub(x, truncated(g, x, a.dtype())); });
 }
-Tensor isnan(const TensorArg &a) { return floatUnary("is_nan", a); }
-Tensor isinf(const TensorArg &a) { return floatUnary("is_inf", a); }
+Tensor isnan(const TensorArg &a) { return floatUnary("isnan", "is_nan", a); }
+Tensor isinf(const TensorArg &a) { return floatUnary("isinf", "is_inf", a); }
 Tensor isfinite(const TensorArg &a) {
+  OpScope scope("isfinite");
   return composed("isfinite", a, floatType(a.dtype()),
                   [](GraphBuilder &g, Value x) { return g.op("not", {g.op("or", {g.op("is_nan", {x}), g.op("is_inf", {x})})}); });
 }
 
 //===-- activations -----------------------------------------------------------------------------------------------===//
 Tensor relu(const TensorArg &a) { return anyUnary("relu", a); }
-Tensor relu6(const TensorArg &a) { return hardtanh(a, 0, 6); }
-Tensor leakyRelu(const TensorArg &a, double slope) { return alphaUnary("leaky_relu", a, slope); }
+Tensor relu6(const TensorArg &a) { return alphaBetaUnary("relu6", "clamp", a, 0, 6); }
+Tensor leakyRelu(const TensorArg &a, double slope) { return alphaUnary("leakyRelu", "leaky_relu", a, slope); }
 Tensor prelu(const TensorArg &a, const Tensor &weight) {
+  OpScope scope("prelu");
   defined("prelu", weight);
   if (weight.dim() > 1)
     failWith(Code::ShapeMismatch, "prelu: the weight ", nameOf(weight), " is no vector");
@@ -413,22 +459,25 @@ Tensor prelu(const TensorArg &a, const Tensor &weight) {
   }
   return binary("prelu", a, w);
 }
-Tensor elu(const TensorArg &a, double alpha) { return alphaUnary("elu", a, alpha); }
-Tensor celu(const TensorArg &a, double alpha) { return alphaUnary("celu", a, alpha); }
+Tensor elu(const TensorArg &a, double alpha) { return alphaUnary("elu", "elu", a, alpha); }
+Tensor celu(const TensorArg &a, double alpha) { return alphaUnary("celu", "celu", a, alpha); }
 Tensor selu(const TensorArg &a) { return floatUnary("selu", a); }
 Tensor gelu(const TensorArg &a, bool tanh) {
-  Call call(tanh ? "gelu_tanh" : "gelu");
-  call.elementwise().input(a, floatType(a.dtype()));
+  OpScope scope("gelu");
+  Call call("gelu");
+  call.attribute(tanh).elementwise().input(a, floatType(a.dtype()));
   return call.run([&](GraphBuilder &g) { g.result(g.op("gelu", {g.input(0)}, tanh ? "tanh" : "")); });
 }
 Tensor silu(const TensorArg &a) { return floatUnary("silu", a); }
 Tensor mish(const TensorArg &a) { return floatUnary("mish", a); }
 Tensor sigmoid(const TensorArg &a) { return floatUnary("sigmoid", a); }
 Tensor logSigmoid(const TensorArg &a) {
+  OpScope scope("logSigmoid");
   return composed("logSigmoid", a, floatType(a.dtype()),
                   [](GraphBuilder &g, Value x) { return g.op("neg", {g.op("softplus", {g.op("neg", {x})})}); });
 }
 Tensor softplus(const TensorArg &a, double beta, double limit) {
+  OpScope scope("softplus");
   DType dtype = floatType(a.dtype());
   Call call("softplus");
   call.elementwise().attribute(beta).attribute(limit).input(a, dtype);
@@ -446,12 +495,17 @@ Tensor softshrink(const TensorArg &a, double lambda) { return alphaBetaUnary("so
 Tensor hardshrink(const TensorArg &a, double lambda) { return alphaBetaUnary("hardshrink", "shrink", a, 0, lambda); }
 Tensor hardtanh(const TensorArg &a, double low, double high) { return alphaBetaUnary("hardtanh", "clamp", a, low, high); }
 Tensor hardsigmoid(const TensorArg &a) { return alphaBetaUnary("hardsigmoid", "hard_sigmoid", a, 1.0 / 6, 0.5); }
-Tensor hardswish(const TensorArg &a) { return floatUnary("hard_swish", a); }
-Tensor threshold(const TensorArg &a, double limit, double value) { return where(gt(a, limit), a, value); }
+Tensor hardswish(const TensorArg &a) { return floatUnary("hardswish", "hard_swish", a); }
+Tensor threshold(const TensorArg &a, double limit, double value) {
+  OpScope scope("threshold");
+  return where(gt(a, limit), a, value);
+}
 Tensor tanhshrink(const TensorArg &a) {
+  OpScope scope("tanhshrink");
   return composed("tanhshrink", a, floatType(a.dtype()), [](GraphBuilder &g, Value x) { return g.sub(x, g.op("tanh", {x})); });
 }
 Tensor glu(const TensorArg &a, int64_t dim) {
+  OpScope scope("glu");
   int64_t d = wrapAxis("glu", dim, a.dim());
   if (a.dim() == 0 || a.size(d) % 2)
     failWith(Code::ShapeMismatch, "glu: axis ", d, " of ", nameOf(a), " cannot be halved");

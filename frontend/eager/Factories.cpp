@@ -1,6 +1,7 @@
 #include "frontend/graphc/factories.h"
 
 #include "frontend/eager/State.h"
+#include "frontend/eager/Range.h"
 #include "frontend/eager/Views.h"
 #include "frontend/graphc/ops.h"
 #include "runtime/devices/cpu/StridedCopy.h"
@@ -60,11 +61,13 @@ void fillDense(const Tensor &tensor, Scalar value) {
 } // namespace
 
 Tensor empty(IntList sizes, const TensorOptions &options) {
+  OpScope scope("empty");
   if (recorder())
     return zeros(sizes, options);
   return withOptions(make("empty", sizes, dtypeOr(options, defaultDtype()), options), options);
 }
 Tensor emptyStrided(IntList sizes, IntList strides, const TensorOptions &options) {
+  OpScope scope("emptyStrided");
   if (sizes.size() != strides.size())
     failWith(Code::ShapeMismatch, "emptyStrided: ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t span = 1;
@@ -78,9 +81,16 @@ Tensor emptyStrided(IntList sizes, IntList strides, const TensorOptions &options
   Tensor memory = empty({span}, {dtypeOr(options, defaultDtype()), options.device, false});
   return withOptions(viewRaw(memory, {ViewStep::Strided, "emptyStrided", sizes.vector(), strides.vector(), {0}}), options);
 }
-Tensor zeros(IntList sizes, const TensorOptions &options) { return full(sizes, 0, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad}); }
-Tensor ones(IntList sizes, const TensorOptions &options) { return full(sizes, 1, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad}); }
+Tensor zeros(IntList sizes, const TensorOptions &options) {
+  OpScope scope("zeros");
+  return full(sizes, 0, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad});
+}
+Tensor ones(IntList sizes, const TensorOptions &options) {
+  OpScope scope("ones");
+  return full(sizes, 1, {dtypeOr(options, defaultDtype()), options.device, options.requiresGrad});
+}
 Tensor full(IntList sizes, Scalar value, const TensorOptions &options) {
+  OpScope scope("full");
   DType natural = value.isFloat() ? defaultDtype() : value.kind() == Scalar::Kind::Bool ? DType::Bool : DType::I64;
   DType dtype = dtypeOr(options, natural);
   if (Recorder *tracing = recorder()) {
@@ -94,10 +104,22 @@ Tensor full(IntList sizes, Scalar value, const TensorOptions &options) {
 static TensorOptions like(const Tensor &tensor, const TensorOptions &options) {
   return {dtypeOr(options, tensor.dtype()), options.device.value_or(tensor.device()), options.requiresGrad};
 }
-Tensor emptyLike(const Tensor &t, const TensorOptions &options) { return empty(t.sizes(), like(t, options)); }
-Tensor zerosLike(const Tensor &t, const TensorOptions &options) { return zeros(t.sizes(), like(t, options)); }
-Tensor onesLike(const Tensor &t, const TensorOptions &options) { return ones(t.sizes(), like(t, options)); }
-Tensor fullLike(const Tensor &t, Scalar value, const TensorOptions &options) { return full(t.sizes(), value, like(t, options)); }
+Tensor emptyLike(const Tensor &t, const TensorOptions &options) {
+  OpScope scope("emptyLike");
+  return empty(t.sizes(), like(t, options));
+}
+Tensor zerosLike(const Tensor &t, const TensorOptions &options) {
+  OpScope scope("zerosLike");
+  return zeros(t.sizes(), like(t, options));
+}
+Tensor onesLike(const Tensor &t, const TensorOptions &options) {
+  OpScope scope("onesLike");
+  return ones(t.sizes(), like(t, options));
+}
+Tensor fullLike(const Tensor &t, Scalar value, const TensorOptions &options) {
+  OpScope scope("fullLike");
+  return full(t.sizes(), value, like(t, options));
+}
 
 namespace {
 /// element i = first + i * step, each computed in f64 (integers exactly).
@@ -121,6 +143,7 @@ Tensor sequence(const char *op, int64_t count, Scalar first, Scalar step, DType 
 
 Tensor arange(Scalar end, const TensorOptions &options) { return arange(0, end, 1, options); }
 Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions &options) {
+  OpScope scope("arange");
   bool floats = start.isFloat() || end.isFloat() || step.isFloat();
   if (step.toDouble() == 0)
     failWith(codes::InvalidArgument, "arange: the step is 0");
@@ -131,6 +154,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions &option
   return sequence("arange", static_cast<int64_t>(count), start, step, dtypeOr(options, floats ? defaultDtype() : DType::I64), options);
 }
 Tensor linspace(double start, double end, int64_t steps, const TensorOptions &options) {
+  OpScope scope("linspace");
   if (steps < 0)
     failWith(codes::InvalidArgument, "linspace: ", steps, " steps");
   DType dtype = dtypeOr(options, defaultDtype());
@@ -144,6 +168,7 @@ Tensor linspace(double start, double end, int64_t steps, const TensorOptions &op
   return withOptions(std::move(tensor), options);
 }
 Tensor eye(int64_t rows, std::optional<int64_t> columns, const TensorOptions &options) {
+  OpScope scope("eye");
   int64_t n = columns.value_or(rows);
   Tensor tensor = make("eye", {rows, n}, dtypeOr(options, defaultDtype()), options);
   fillDense(tensor, 0);
@@ -172,11 +197,13 @@ Tensor detail::fromLiterals(const void *values, DType dtype, IntList sizes, cons
 }
 
 Tensor fromBlob(void *data, IntList sizes, DType dtype, std::function<void()> release) {
+  OpScope scope("fromBlob");
   std::vector<int64_t> strides(sizes.size());
   detail::denseStrides(sizes.span(), strides.data());
   return fromBlob(data, sizes, strides, dtype, std::move(release));
 }
 Tensor fromBlob(void *data, IntList sizes, IntList strides, DType dtype, std::function<void()> release) {
+  OpScope scope("fromBlob");
   if (sizes.size() != strides.size() || sizes.size() > kMaxRank)
     failWith(Code::ShapeMismatch, "fromBlob: ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t span = 1;
@@ -239,15 +266,23 @@ DType floatOr(const char *op, const TensorOptions &options) {
 }
 } // namespace
 
-Tensor rand(IntList sizes, const TensorOptions &options) { return draw("uniform", sizes, floatOr("rand", options), options); }
-Tensor randn(IntList sizes, const TensorOptions &options) { return draw("normal", sizes, floatOr("randn", options), options); }
+Tensor rand(IntList sizes, const TensorOptions &options) {
+  OpScope scope("rand");
+  return draw("uniform", sizes, floatOr("rand", options), options);
+}
+Tensor randn(IntList sizes, const TensorOptions &options) {
+  OpScope scope("randn");
+  return draw("normal", sizes, floatOr("randn", options), options);
+}
 Tensor randint(int64_t low, int64_t high, IntList sizes, const TensorOptions &options) {
+  OpScope scope("randint");
   if (high <= low)
     failWith(codes::InvalidArgument, "randint: [", low, ", ", high, ") is empty");
   Tensor uniform = draw("uniform", sizes, DType::F64, {});
   return withOptions((floor(uniform * static_cast<double>(high - low)).to(DType::I64) + low).to(dtypeOr(options, DType::I64)), options);
 }
 Tensor randperm(int64_t n, const TensorOptions &options) {
+  OpScope scope("randperm");
   if (n < 0)
     failWith(codes::InvalidArgument, "randperm: ", n, " is negative");
   // Sorting by random keys; a tie of two 53-bit keys keeps their order.
@@ -257,14 +292,23 @@ Tensor randperm(int64_t n, const TensorOptions &options) {
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return keys[static_cast<size_t>(a)] < keys[static_cast<size_t>(b)]; });
   return fromVector(order, {n}, {dtypeOr(options, DType::I64), options.device, options.requiresGrad});
 }
-Tensor randLike(const Tensor &like) { return rand(like.sizes(), {.dtype = like.dtype()}); }
-Tensor randnLike(const Tensor &like) { return randn(like.sizes(), {.dtype = like.dtype()}); }
+Tensor randLike(const Tensor &like) {
+  OpScope scope("randLike");
+  return rand(like.sizes(), {.dtype = like.dtype()});
+}
+Tensor randnLike(const Tensor &like) {
+  OpScope scope("randnLike");
+  return randn(like.sizes(), {.dtype = like.dtype()});
+}
 Tensor bernoulli(const TensorArg &probabilities) {
+  OpScope scope("bernoulli");
   if (!isFloat(probabilities.dtype()))
     failWith(Code::TypeMismatch, "bernoulli: ", nameOf(probabilities), " is no float");
+  checkUnit("bernoulli", "probabilities", probabilities, "");
   return lt(rand(probabilities.sizes(), {.dtype = probabilities.dtype()}), probabilities.detach()).to(probabilities.dtype());
 }
 Tensor multinomial(const TensorArg &weights, int64_t samples, bool replacement) {
+  OpScope scope("multinomial");
   if (!isFloat(weights.dtype()) || weights.dim() < 1 || weights.dim() > 2)
     failWith(Code::TypeMismatch, "multinomial: the weights ", nameOf(weights), " are no float vector or matrix");
   int64_t classes = weights.size(-1), rows = weights.dim() == 2 ? weights.size(0) : 1;

@@ -211,6 +211,7 @@ Tensor valueBefore(const Tensor &self, std::initializer_list<const Tensor *> oth
 
 template <typename Other, typename Op>
 Tensor &binary(Tensor &self, const char *method, const char *op, const Other &other, Op &&otherwise, bool floats = false) {
+  OpScope scope(method);
   checkInPlace(self, method);
   if constexpr (std::derived_from<Other, Tensor>)
     checkDevices(method, {&self, &other});
@@ -226,6 +227,7 @@ Tensor &binary(Tensor &self, const char *method, const char *op, const Other &ot
 }
 template <typename Op, typename... Others>
 Tensor &unary(Tensor &self, const char *method, Op &&op, const Others &...others) {
+  OpScope scope(method);
   checkInPlace(self, method);
   return assign(self, method, op(valueBefore(self, {&others...})));
 }
@@ -236,11 +238,13 @@ Tensor &unary(Tensor &self, const char *method, Op &&op, const Others &...others
 using namespace eager;
 
 Tensor &Tensor::add_(const TensorArg &other, Scalar alpha) {
+  OpScope scope("add_");
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary(*this, "add_", "add", other, [&](const Tensor &x) { return graphc::add(x, other); });
   return unary(*this, "add_", [&](const Tensor &x) { return graphc::add(x, other, alpha); }, other);
 }
 Tensor &Tensor::sub_(const TensorArg &other, Scalar alpha) {
+  OpScope scope("sub_");
   if (!alpha.isFloat() && alpha.toInt() == 1)
     return binary(*this, "sub_", "sub", other, [&](const Tensor &x) { return graphc::sub(x, other); });
   return unary(*this, "sub_", [&](const Tensor &x) { return graphc::sub(x, other, alpha); }, other);
@@ -259,21 +263,27 @@ Tensor &Tensor::relu_() { return unary(*this, "relu_", [&](const Tensor &x) { re
 Tensor &Tensor::sigmoid_() { return unary(*this, "sigmoid_", [&](const Tensor &x) { return graphc::sigmoid(x); }); }
 Tensor &Tensor::tanh_() { return unary(*this, "tanh_", [&](const Tensor &x) { return graphc::tanh(x); }); }
 Tensor &Tensor::clamp_(std::optional<Scalar> low, std::optional<Scalar> high) {
+  OpScope scope("clamp_");
   return unary(*this, "clamp_", [&](const Tensor &x) { return graphc::clamp(x, low, high); });
 }
 Tensor &Tensor::addcmul_(const TensorArg &a, const Tensor &b, Scalar value) {
+  OpScope scope("addcmul_");
   return unary(*this, "addcmul_", [&](const Tensor &x) { return graphc::addcmul(x, a, b, value); }, a, b);
 }
 Tensor &Tensor::addcdiv_(const TensorArg &a, const Tensor &b, Scalar value) {
+  OpScope scope("addcdiv_");
   return unary(*this, "addcdiv_", [&](const Tensor &x) { return graphc::addcdiv(x, a, b, value); }, a, b);
 }
 Tensor &Tensor::lerp_(const TensorArg &end, Scalar weight) {
+  OpScope scope("lerp_");
   return unary(*this, "lerp_", [&](const Tensor &x) { return graphc::lerp(x, end, weight); }, end);
 }
 Tensor &Tensor::maskedFill_(const TensorArg &mask, Scalar value) {
+  OpScope scope("maskedFill_");
   return unary(*this, "maskedFill_", [&](const Tensor &x) { return graphc::maskedFill(x, mask, value); });
 }
 Tensor &Tensor::copy_(const TensorArg &source) {
+  OpScope scope("copy_");
   checkInPlace(*this, "copy_");
   checkDevices("copy_", {this, &source});
   if (!fits(*impl_, *source.impl()))
@@ -287,6 +297,7 @@ Tensor &Tensor::copy_(const TensorArg &source) {
   return assign(*this, "copy_", value);
 }
 Tensor &Tensor::fill_(Scalar value) {
+  OpScope scope("fill_");
   checkInPlace(*this, "fill_");
   if (requiresGradNow(*impl_) && GradMode::isEnabled())
     return assign(*this, "fill_", fullLike(*this, value));
@@ -295,12 +306,17 @@ Tensor &Tensor::fill_(Scalar value) {
   return *this;
 }
 Tensor &Tensor::uniform_(double low, double high) {
+  OpScope scope("uniform_");
   return unary(*this, "uniform_", [&](const Tensor &) { return rand(sizes(), {.dtype = dtype()}).mul(high - low).add(low); });
 }
 Tensor &Tensor::normal_(double mean, double std) {
+  OpScope scope("normal_");
   return unary(*this, "normal_", [&](const Tensor &) { return randn(sizes(), {.dtype = dtype()}).mul(std).add(mean); });
 }
 Tensor &Tensor::bernoulli_(double probability) {
+  if (!(probability >= 0 && probability <= 1))
+    failWith(codes::InvalidArgument, "bernoulli_: the probability ", probability, " is not in [0, 1]");
+  OpScope scope("bernoulli_");
   return unary(*this, "bernoulli_", [&](const Tensor &) { return graphc::lt(rand(sizes()), probability).to(dtype()); });
 }
 

@@ -16,6 +16,7 @@ using Value = GraphBuilder::Value;
 
 //===-- joining ---------------------------------------------------------------------------------------------------===//
 Tensor cat(const std::vector<Tensor> &tensors, int64_t dim) {
+  OpScope scope("cat");
   if (tensors.empty())
     failWith(codes::InvalidArgument, "cat: no tensors are given");
   DType dtype = tensors[0].dtype();
@@ -52,6 +53,7 @@ Tensor cat(const std::vector<Tensor> &tensors, int64_t dim) {
   });
 }
 Tensor stack(const std::vector<Tensor> &tensors, int64_t dim) {
+  OpScope scope("stack");
   if (tensors.empty())
     failWith(codes::InvalidArgument, "stack: no tensors are given");
   int64_t d = wrapAxis("stack", dim, tensors[0].dim() + 1);
@@ -89,6 +91,7 @@ Tensor narrowed(const char *op, const Tensor &a, int64_t dim, const Tensor &inde
 }
 
 Tensor scatterAs(const char *op, const char *reduction, const Tensor &a, int64_t dim, const Tensor &index, const Tensor &source) {
+  OpScope scope(op);
   needIndex(op, a, index);
   if (source.dtype() != a.dtype())
     failWith(Code::TypeMismatch, op, ": the source ", nameOf(source), " does not have the dtype of ", nameOf(a));
@@ -112,6 +115,7 @@ Tensor scatterAs(const char *op, const char *reduction, const Tensor &a, int64_t
 } // namespace
 
 Tensor gather(const TensorArg &a, int64_t dim, const Tensor &index) {
+  OpScope scope("gather");
   needIndex("gather", a, index);
   if (a.dim() == 0)
     return gather(a.reshape({1}), 0, index.reshape({-1})).reshape(index.sizes());
@@ -125,6 +129,7 @@ Tensor gather(const TensorArg &a, int64_t dim, const Tensor &index) {
 }
 Tensor scatter(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) { return scatterAs("scatter", "none", a, dim, index, source); }
 Tensor scatterAdd(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) {
+  OpScope scope("scatterAdd");
   return scatterAs("scatterAdd", "add", a, dim, index, source);
 }
 static Tensor gatherRows(const char *op, const Tensor &a, int64_t d, const Tensor &index, bool nonnegative) {
@@ -135,6 +140,7 @@ static Tensor gatherRows(const char *op, const Tensor &a, int64_t d, const Tenso
   });
 }
 Tensor indexSelect(const TensorArg &a, int64_t dim, const Tensor &index) {
+  OpScope scope("indexSelect");
   needIndex("indexSelect", a, index);
   if (index.dim() > 1)
     failWith(Code::ShapeMismatch, "indexSelect: the index ", nameOf(index), " is no vector");
@@ -143,6 +149,7 @@ Tensor indexSelect(const TensorArg &a, int64_t dim, const Tensor &index) {
   return gatherRows("indexSelect", a, wrapAxis("indexSelect", dim, a.dim()), index.reshape({-1}), true);
 }
 Tensor indexAdd(const TensorArg &a, int64_t dim, const Tensor &index, const Tensor &source) {
+  OpScope scope("indexAdd");
   needIndex("indexAdd", a, index);
   int64_t d = wrapAxis("indexAdd", dim, a.dim());
   if (index.dim() != 1 || source.dim() != a.dim() || source.size(d) != index.size(0))
@@ -152,10 +159,12 @@ Tensor indexAdd(const TensorArg &a, int64_t dim, const Tensor &index, const Tens
   return scatterAdd(a, d, index.reshape(shape).expand(source.sizes()).contiguous(), source);
 }
 Tensor take(const TensorArg &a, const Tensor &index) {
+  OpScope scope("take");
   needIndex("take", a, index);
   return gatherRows("take", a.reshape({-1}), 0, index, false);
 }
 Tensor nonzero(const TensorArg &a) {
+  OpScope scope("nonzero");
   NoGrad guard;
   std::vector<uint8_t> flags = (a.dtype() == DType::Bool ? a.detach() : ne(a.detach(), 0)).to(DType::U8).toVector<uint8_t>();
   std::vector<int64_t> places;
@@ -173,6 +182,7 @@ Tensor nonzero(const TensorArg &a) {
   return fromVector(places, {found, a.dim()});
 }
 Tensor maskedSelect(const TensorArg &a, const Tensor &mask) {
+  OpScope scope("maskedSelect");
   if (mask.dtype() != DType::Bool)
     failWith(Code::TypeMismatch, "maskedSelect: the mask ", nameOf(mask), " is not bool");
   Tensor both = logicalOr(zeros(a.sizes(), {.dtype = DType::Bool}), mask);
@@ -292,6 +302,7 @@ bool anyTensor(const Indexed &indexed) {
 
 Tensor Tensor::index(std::initializer_list<Index> indices) const { return index(std::span(indices.begin(), indices.size())); }
 Tensor Tensor::index(std::span<const Index> indices) const {
+  OpScope scope("index");
   Indexed indexed = basicIndex(*this, indices);
   if (!anyTensor(indexed))
     return indexed.view;
@@ -311,6 +322,7 @@ Tensor Tensor::index(std::span<const Index> indices) const {
   return gathered.permute(order);
 }
 Tensor &Tensor::indexPut_(std::initializer_list<Index> indices, const Tensor &value) {
+  OpScope scope("indexPut_");
   Indexed indexed = basicIndex(*this, std::span(indices.begin(), indices.size()));
   if (!anyTensor(indexed)) {
     indexed.view.copy_(value);
@@ -344,11 +356,13 @@ Tensor &Tensor::indexPut_(std::initializer_list<Index> indices, const Tensor &va
   return *this;
 }
 Tensor &Tensor::indexPut_(std::initializer_list<Index> indices, Scalar value) {
+  OpScope scope("indexPut_");
   return indexPut_(indices, scalarTensor(value, {.dtype = dtype()}));
 }
 
 //===-- sorting ---------------------------------------------------------------------------------------------------===//
 static std::pair<Tensor, Tensor> selectTop(const char *op, const Tensor &a, int64_t k, int64_t dim, bool largest, bool sorted) {
+  OpScope scope(op);
   if (a.dim() == 0)
     return {a.clone(), zeros({}, {.dtype = DType::I64})};
   int64_t d = wrapAxis(op, dim, a.dim());
@@ -369,13 +383,18 @@ static std::pair<Tensor, Tensor> selectTop(const char *op, const Tensor &a, int6
 }
 std::pair<Tensor, Tensor> topk(const TensorArg &a, int64_t k, int64_t dim, bool largest, bool sorted) { return selectTop("topk", a, k, dim, largest, sorted); }
 std::pair<Tensor, Tensor> sort(const TensorArg &a, int64_t dim, bool descending) {
+  OpScope scope("sort");
   return selectTop("sort", a, a.dim() ? a.size(dim) : 1, dim, descending, true);
 }
-Tensor argsort(const TensorArg &a, int64_t dim, bool descending) { return sort(a, dim, descending).second; }
+Tensor argsort(const TensorArg &a, int64_t dim, bool descending) {
+  OpScope scope("argsort");
+  return sort(a, dim, descending).second;
+}
 
 //===-- moving ----------------------------------------------------------------------------------------------------===//
 namespace {
 Tensor triangle(const char *op, const Tensor &a, int64_t diagonal, bool lower) {
+  OpScope scope(op);
   if (a.dim() < 2)
     failWith(Code::ShapeMismatch, op, ": ", nameOf(a), " is no matrix");
   diagonal = std::clamp(diagonal, -(int64_t{1} << 62), int64_t{1} << 62); // beyond any matrix, and a row can be added to it
@@ -394,6 +413,7 @@ Tensor triangle(const char *op, const Tensor &a, int64_t diagonal, bool lower) {
 Tensor tril(const TensorArg &a, int64_t diagonal) { return triangle("tril", a, diagonal, true); }
 Tensor triu(const TensorArg &a, int64_t diagonal) { return triangle("triu", a, diagonal, false); }
 Tensor flip(const TensorArg &a, IntList dims) {
+  OpScope scope("flip");
   std::vector<int64_t> axes = wrapAxes("flip", dims, a.dim());
   if (dims.empty())
     return a.clone();
@@ -411,6 +431,7 @@ Tensor flip(const TensorArg &a, IntList dims) {
   });
 }
 Tensor roll(const TensorArg &a, int64_t shift, int64_t dim) {
+  OpScope scope("roll");
   int64_t d = wrapAxis("roll", dim, a.dim()), n = a.dim() ? a.size(d) : 0;
   if (n == 0)
     return a.clone();
@@ -418,6 +439,7 @@ Tensor roll(const TensorArg &a, int64_t shift, int64_t dim) {
   return by == 0 ? a.clone() : cat({a.narrow(d, n - by, by), a.narrow(d, 0, n - by)}, d);
 }
 Tensor repeat(const TensorArg &a, IntList repeats) {
+  OpScope scope("repeat");
   if (static_cast<int64_t>(repeats.size()) < a.dim())
     failWith(codes::InvalidArgument, "repeat: ", repeats.size(), " repeats for ", nameOf(a));
   size_t added = repeats.size() - static_cast<size_t>(a.dim());
@@ -428,18 +450,24 @@ Tensor repeat(const TensorArg &a, IntList repeats) {
       failWith(codes::InvalidArgument, "repeat: ", repeats[d], " is negative");
     split.insert(split.end(), {1, n});
     wide.insert(wide.end(), {repeats[d], n});
-    final.push_back(repeats[d] * n);
+    if (__builtin_mul_overflow(repeats[d], n, &final.emplace_back()))
+      failWith(Code::ShapeMismatch, "repeat: ", repeats[d], " times ", n, " elements are too many");
   }
   return a.reshape(split).expand(wide).reshape(final);
 }
 Tensor repeatInterleave(const TensorArg &a, int64_t repeats, int64_t dim) {
+  OpScope scope("repeatInterleave");
   int64_t d = wrapAxis("repeatInterleave", dim, a.dim());
+  if (a.dim() == 0)
+    return repeatInterleave(a.reshape({1}), repeats, 0);
   std::vector<int64_t> wide(a.sizes().begin(), a.sizes().end()), final = wide;
   wide.insert(wide.begin() + d + 1, repeats);
-  final[static_cast<size_t>(d)] *= repeats;
+  if (repeats < 0 || __builtin_mul_overflow(final[static_cast<size_t>(d)], repeats, &final[static_cast<size_t>(d)]))
+    failWith(codes::InvalidArgument, "repeatInterleave: ", repeats, " repeats of ", nameOf(a));
   return a.unsqueeze(d + 1).expand(wide).reshape(final);
 }
 std::vector<Tensor> meshgrid(const std::vector<Tensor> &axes) {
+  OpScope scope("meshgrid");
   std::vector<int64_t> sizes;
   for (const Tensor &axis : axes)
     sizes.push_back(axis.numel());
@@ -451,16 +479,21 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor> &axes) {
   }
   return grids;
 }
-Tensor broadcastTo(const TensorArg &a, IntList sizes) { return std::ranges::equal(a.sizes(), sizes) ? Tensor(a) : a.expand(sizes); }
+Tensor broadcastTo(const TensorArg &a, IntList sizes) {
+  OpScope scope("broadcastTo");
+  return std::ranges::equal(a.sizes(), sizes) ? Tensor(a) : a.expand(sizes);
+}
 
 //===-- whole tensors ---------------------------------------------------------------------------------------------===//
 bool equal(const TensorArg &a, const Tensor &b) {
+  OpScope scope("equal");
   if (a.dtype() != b.dtype() || !std::ranges::equal(a.sizes(), b.sizes()))
     return false;
   NoGrad guard;
   return eq(a, b).all().item<bool>();
 }
 bool allclose(const TensorArg &a, const Tensor &b, double rtol, double atol, bool equalNan) {
+  OpScope scope("allclose");
   NoGrad guard;
   std::vector<double> x = a.toVector<double>(), y = broadcastTo(b.detach(), a.sizes()).toVector<double>();
   for (size_t i = 0; i < x.size(); ++i) {

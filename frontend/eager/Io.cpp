@@ -21,11 +21,13 @@ HostTensor toHost(const Tensor &dense) {
 } // namespace
 
 Tensor loadNpy(const std::string &path) {
+  OpScope scope("loadNpy");
   auto host = readNpy(path);
   check(host.status());
   return fromHost(*std::move(host));
 }
 void saveNpy(const std::string &path, const Tensor &tensor) {
+  OpScope scope("saveNpy");
   Tensor dense = tensor.detach().contiguous();
   check(writeNpy(path, toHost(dense)));
 }
@@ -38,6 +40,7 @@ std::vector<std::pair<std::string, Tensor>> loadNpz(const std::string &path) {
   return tensors;
 }
 void saveNpz(const std::string &path, const std::vector<std::pair<std::string, Tensor>> &tensors) {
+  OpScope scope("saveNpz");
   std::vector<Tensor> dense;
   NamedTensors hosts;
   for (const auto &[name, tensor] : tensors) {
@@ -92,6 +95,7 @@ DlDataType dlType(DType dtype) {
 } // namespace
 
 void *toDlpack(const Tensor &tensor) {
+  OpScope scope("toDlpack");
   if (!tensor.defined() || tensor.requiresGrad())
     failWith(codes::TensorAccess, "toDlpack: ", tensor.defined() ? nameOf(tensor) + " requires grad; call detach() first" : std::string("an undefined tensor"));
   auto *shared = new Export{{}, tensor, {tensor.sizes().begin(), tensor.sizes().end()}, {tensor.strides().begin(), tensor.strides().end()}};
@@ -102,6 +106,7 @@ void *toDlpack(const Tensor &tensor) {
 }
 
 Tensor fromDlpack(void *pointer) {
+  OpScope scope("fromDlpack");
   auto *managed = static_cast<DlManagedTensor *>(pointer);
   if (!managed)
     failWith(codes::InvalidArgument, "fromDlpack: the pointer is null");

@@ -1,5 +1,6 @@
 // Losses. What a composite of the dialect has, with a gradient that is right at the edges, is that composite; the rest are
 // formulas of one graph each.
+#include "frontend/eager/Range.h"
 #include "frontend/eager/State.h"
 #include "frontend/graphc/factories.h"
 #include "frontend/graphc/ops.h"
@@ -85,6 +86,7 @@ Tensor labelled(const char *op, const char *graphOp, const Tensor &input, const 
 } // namespace
 
 Tensor crossEntropy(const TensorArg &input, const Tensor &target, const Tensor &weight, const CrossEntropyOptions &options) {
+  OpScope scope("crossEntropy");
   const char *op = "crossEntropy";
   checkDevices(op, {&input, &target});
   bool probabilities = isFloat(target.dtype()) && std::ranges::equal(input.sizes(), target.sizes());
@@ -105,19 +107,23 @@ Tensor crossEntropy(const TensorArg &input, const Tensor &target, const Tensor &
   return options.reduction == Reduction::Sum ? total : total / static_cast<double>(std::max<int64_t>(1, input.numel() / input.size(classes)));
 }
 Tensor nllLoss(const TensorArg &input, const Tensor &target, const Tensor &weight, const NllLossOptions &options) {
+  OpScope scope("nllLoss");
   return labelled("nllLoss", "nll_loss", input, target, weight, options.reduction, options.ignoreIndex, 0);
 }
 
 Tensor mseLoss(const TensorArg &input, const Tensor &target, Reduction reduction) {
+  OpScope scope("mseLoss");
   return pairwise("mseLoss", input, target, reduction, 0, [](GraphBuilder &g, Value x, Value t, DType) {
     Value d = g.sub(x, t);
     return g.mul(d, d);
   });
 }
 Tensor l1Loss(const TensorArg &input, const Tensor &target, Reduction reduction) {
+  OpScope scope("l1Loss");
   return pairwise("l1Loss", input, target, reduction, 0, [](GraphBuilder &g, Value x, Value t, DType) { return g.op("abs", {g.sub(x, t)}); });
 }
 Tensor smoothL1Loss(const TensorArg &input, const Tensor &target, Reduction reduction, double beta) {
+  OpScope scope("smoothL1Loss");
   if (beta < 0)
     failWith(codes::InvalidArgument, "smoothL1Loss: beta ", beta, " is negative");
   if (beta == 0)
@@ -129,6 +135,7 @@ Tensor smoothL1Loss(const TensorArg &input, const Tensor &target, Reduction redu
   });
 }
 Tensor huberLoss(const TensorArg &input, const Tensor &target, Reduction reduction, double delta) {
+  OpScope scope("huberLoss");
   if (delta <= 0)
     failWith(codes::InvalidArgument, "huberLoss: delta ", delta, " is not positive");
   return pairwise("huberLoss", input, target, reduction, delta, [&](GraphBuilder &g, Value x, Value t, DType dtype) {
@@ -139,6 +146,9 @@ Tensor huberLoss(const TensorArg &input, const Tensor &target, Reduction reducti
 }
 
 Tensor binaryCrossEntropy(const TensorArg &input, const Tensor &target, const Tensor &weight, Reduction reduction) {
+  OpScope scope("binaryCrossEntropy");
+  lossType("binaryCrossEntropy", input, target);
+  checkUnit("binaryCrossEntropy", "input", input, "; use binaryCrossEntropyWithLogits() for scores, or apply sigmoid()");
   // Logarithms are held above -100, as PyTorch holds them.
   Tensor loss = pairwise("binaryCrossEntropy", input, target, Reduction::None, 0, [](GraphBuilder &g, Value x, Value t, DType dtype) {
     Value one = g.constant(1, dtype), floor = g.constant(-100, dtype);
@@ -148,6 +158,7 @@ Tensor binaryCrossEntropy(const TensorArg &input, const Tensor &target, const Te
   return reduced(weight.defined() ? loss * weight : loss, reduction);
 }
 Tensor binaryCrossEntropyWithLogits(const TensorArg &input, const Tensor &target, const Tensor &weight, const Tensor &posWeight, Reduction reduction) {
+  OpScope scope("binaryCrossEntropyWithLogits");
   const char *op = "binaryCrossEntropyWithLogits";
   DType dtype = lossType(op, input, target);
   sameSizes(op, input, target);
@@ -166,6 +177,7 @@ Tensor binaryCrossEntropyWithLogits(const TensorArg &input, const Tensor &target
   return reduced(weight.defined() ? loss * weight : loss, reduction);
 }
 Tensor klDiv(const TensorArg &input, const Tensor &target, KlReduction reduction, bool logTarget) {
+  OpScope scope("klDiv");
   Tensor loss = pairwise(logTarget ? "klDivLog" : "klDiv", input, target, Reduction::None, 0, [&](GraphBuilder &g, Value x, Value t, DType dtype) {
     if (logTarget)
       return g.mul(g.op("exp", {t}), g.sub(t, x));

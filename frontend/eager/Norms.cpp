@@ -42,6 +42,7 @@ void perChannel(const char *op, const Tensor &x, const Tensor &p, const char *wh
 } // namespace
 
 Tensor layerNorm(const TensorArg &x, IntList shape, const Tensor &weight, const Tensor &bias, double epsilon) {
+  OpScope scope("layerNorm");
   needFloat("layerNorm", x);
   int64_t axis = normalizedAxis("layerNorm", x, shape, weight, bias);
   Call call("layerNorm");
@@ -56,6 +57,7 @@ Tensor layerNorm(const TensorArg &x, IntList shape, const Tensor &weight, const 
   });
 }
 Tensor rmsNorm(const TensorArg &x, IntList shape, const Tensor &weight, std::optional<double> epsilon) {
+  OpScope scope("rmsNorm");
   needFloat("rmsNorm", x);
   int64_t axis = normalizedAxis("rmsNorm", x, shape, weight, {});
   // PyTorch's default is the dtype's own step at 1.
@@ -70,6 +72,7 @@ Tensor rmsNorm(const TensorArg &x, IntList shape, const Tensor &weight, std::opt
   });
 }
 Tensor groupNorm(const TensorArg &x, int64_t groups, const Tensor &weight, const Tensor &bias, double epsilon) {
+  OpScope scope("groupNorm");
   needFloat("groupNorm", x);
   if (x.dim() < 2 || groups < 1 || x.size(1) % groups)
     failWith(Code::ShapeMismatch, "groupNorm: the channels of ", nameOf(x), " cannot be split into ", groups, " groups");
@@ -83,6 +86,7 @@ Tensor groupNorm(const TensorArg &x, int64_t groups, const Tensor &weight, const
   });
 }
 Tensor instanceNorm(const TensorArg &x, const Tensor &weight, const Tensor &bias, double epsilon) {
+  OpScope scope("instanceNorm");
   needFloat("instanceNorm", x);
   if (x.dim() < 3)
     failWith(Code::ShapeMismatch, "instanceNorm: ", nameOf(x), " has no spatial dims");
@@ -98,6 +102,7 @@ Tensor instanceNorm(const TensorArg &x, const Tensor &weight, const Tensor &bias
 
 Tensor batchNorm(const TensorArg &x, const Tensor &runningMean, const Tensor &runningVar, const Tensor &weight, const Tensor &bias, bool training,
                  double momentum, double epsilon) {
+  OpScope scope("batchNorm");
   needFloat("batchNorm", x);
   if (x.dim() < 2)
     failWith(Code::ShapeMismatch, "batchNorm: ", nameOf(x), " has no channels in dim 1");
@@ -137,10 +142,12 @@ Tensor batchNorm(const TensorArg &x, const Tensor &runningMean, const Tensor &ru
 }
 
 Tensor normalize(const TensorArg &x, double p, int64_t dim, double epsilon) {
+  OpScope scope("normalize");
   return x / clamp(norm(x, p, {wrapAxis("normalize", dim, x.dim())}, true), epsilon);
 }
 
 Tensor dropout(const TensorArg &x, double p, bool training) {
+  OpScope scope("dropout");
   if (!(p >= 0 && p <= 1))
     failWith(codes::InvalidArgument, "dropout: the probability ", p, " is not in [0, 1]");
   needFloat("dropout", x);
@@ -160,6 +167,7 @@ Tensor dropout(const TensorArg &x, double p, bool training) {
 }
 
 Tensor scaledDotProductAttention(const TensorArg &query, const Tensor &key, const Tensor &value, const Tensor &mask, const AttentionOptions &options) {
+  OpScope scope("scaledDotProductAttention");
   const char *op = "scaledDotProductAttention";
   checkDevices(op, {&query, &key, &value});
   needFloat(op, query);
@@ -193,6 +201,7 @@ Tensor scaledDotProductAttention(const TensorArg &query, const Tensor &key, cons
 }
 
 Tensor embedding(const TensorArg &indices, const Tensor &weight, std::optional<int64_t> paddingIndex) {
+  OpScope scope("embedding");
   checkDevices("embedding", {&indices, &weight});
   if (isFloat(indices.dtype()) || indices.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "embedding: the indices ", nameOf(indices), " are no integers");
@@ -210,6 +219,7 @@ Tensor embedding(const TensorArg &indices, const Tensor &weight, std::optional<i
 }
 
 Tensor oneHot(const TensorArg &indices, int64_t classes) {
+  OpScope scope("oneHot");
   if (isFloat(indices.dtype()) || indices.dtype() == DType::Bool)
     failWith(Code::TypeMismatch, "oneHot: the indices ", nameOf(indices), " are no integers");
   if (classes <= 0)

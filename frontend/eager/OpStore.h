@@ -6,7 +6,9 @@
 
 #include "frontend/compile/OpCompiler.h"
 #include "runtime/cache/CompileCache.h"
+#include "runtime/memory/MappedFile.h"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +37,35 @@ private:
   CompileCache cache_;
   std::string identity_;
   bool readOnly_;
+};
+
+/// Compiled ops that come with a build: one file for each of two CPU levels, beside the library, mapped and read where it lies.
+/// Every entry has a checksum; what is damaged or of another build counts as missing.
+class OpSeed {
+public:
+  /// The file beside this code that fits the machine the compiler compiles for.
+  static std::optional<OpSeed> ofBuild(const OpCompiler &compiler);
+  std::optional<std::string> find(const char *kind, std::string_view key) const;
+  /// "ops-v4.seed"
+  static std::string fileName(const std::string &level) { return "ops-" + level + ".seed"; }
+
+private:
+  std::shared_ptr<const MappedFile> file_;
+  std::string_view entries_; // sorted
+  std::string identity_;
+};
+
+/// Writes such a file.
+class OpSeedWriter {
+public:
+  /// `identity`: of the compiler whose code is added.
+  explicit OpSeedWriter(std::string identity) : identity_(std::move(identity)) {}
+  void add(const char *kind, std::string_view key, std::string bytes);
+  Status write(const std::string &path) const;
+
+private:
+  std::string identity_;
+  std::map<std::string, std::string> entries_;
 };
 
 } // namespace graphc::eager

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace graphc {
 
@@ -32,11 +33,27 @@ DType productType(const char *op, const Tensor &a, const Tensor &b) {
   return a.dtype();
 }
 
+/// Dense matrices of so few elements that the library's call costs more than the product: one kernel of products and sums then.
+bool isTiny(const Tensor &a, const Tensor &b) {
+  const TensorImpl &x = *a.impl(), &y = *b.impl();
+  return x.rank == 2 && y.rank == 2 && x.dense && y.dense && (x.dtype == DType::F32 || x.dtype == DType::F64) && x.elements <= 64 && y.elements <= 64 &&
+         x.elements * y.sizes[1] <= 256 && !recorder();
+}
+
 Tensor product(const char *op, const Tensor &a, const Tensor &b) {
   DType dtype = productType(op, a, b);
   if (a.size(-1) != b.size(-2))
     failWith(Code::ShapeMismatch, op, ": ", nameOf(a), " and ", nameOf(b), " do not fit: the last size of the first, ", a.size(-1),
              ", must be the last but one of the second, ", b.size(-2));
+  if (isTiny(a, b)) {
+    Call call(op);
+    call.attribute("sum").input(a, dtype).input(b, dtype);
+    return call.run([&](GraphBuilder &g) {
+      auto rows = g.op("reshape", {g.input(0)}, "", OpValueType{dtype, {g.dim(0, 0), g.dim(0, 1), "1"}});
+      auto columns = g.op("reshape", {g.input(1)}, "", OpValueType{dtype, {"1", g.dim(1, 0), g.dim(1, 1)}});
+      g.result(g.op("reduce", {g.mul(rows, columns)}, "kind = \"sum\", axes = array<i64: 1>"));
+    });
+  }
   bool flipA, flipB;
   Tensor x = matrixOperand(a, flipA), y = matrixOperand(b, flipB);
   Call call(op);
@@ -50,6 +67,7 @@ Tensor product(const char *op, const Tensor &a, const Tensor &b) {
 } // namespace
 
 Tensor matmul(const TensorArg &a, const Tensor &b) {
+  OpScope scope("matmul");
   productType("matmul", a, b);
   if (a.dim() == 0 || b.dim() == 0)
     failWith(Code::ShapeMismatch, "matmul: ", nameOf(a), " and ", nameOf(b), ": both need at least one dim; mul() multiplies by a number");
@@ -79,11 +97,13 @@ static void needRank(const char *op, const Tensor &a, int64_t rank) {
     failWith(Code::ShapeMismatch, op, ": ", a.defined() ? nameOf(a) : "an undefined tensor", " does not have rank ", rank);
 }
 Tensor mm(const TensorArg &a, const Tensor &b) {
+  OpScope scope("mm");
   needRank("mm", a, 2);
   needRank("mm", b, 2);
   return product("mm", a, b);
 }
 Tensor bmm(const TensorArg &a, const Tensor &b) {
+  OpScope scope("bmm");
   needRank("bmm", a, 3);
   needRank("bmm", b, 3);
   if (a.size(0) != b.size(0))
@@ -91,11 +111,13 @@ Tensor bmm(const TensorArg &a, const Tensor &b) {
   return product("bmm", a, b);
 }
 Tensor mv(const TensorArg &a, const Tensor &b) {
+  OpScope scope("mv");
   needRank("mv", a, 2);
   needRank("mv", b, 1);
   return matmul(a, b);
 }
 Tensor dot(const TensorArg &a, const Tensor &b) {
+  OpScope scope("dot");
   needRank("dot", a, 1);
   needRank("dot", b, 1);
   DType dtype = productType("dot", a, b);
@@ -108,18 +130,24 @@ Tensor dot(const TensorArg &a, const Tensor &b) {
   });
 }
 Tensor outer(const TensorArg &a, const Tensor &b) {
+  OpScope scope("outer");
   needRank("outer", a, 1);
   needRank("outer", b, 1);
   return mul(a.unsqueeze(1), b.unsqueeze(0));
 }
 Tensor addmm(const TensorArg &bias, const Tensor &a, const Tensor &b, Scalar beta, Scalar alpha) {
+  OpScope scope("addmm");
   Tensor result = mm(a, b);
   if (alpha.toDouble() != 1)
     result = mul(result, alpha);
+  // A factor of 0 keeps infinities and NaN of the bias out, and gives it a gradient of 0.
+  if (beta.toDouble() == 0)
+    return add(result, maskedFill(bias, scalarTensor(true), 0));
   return add(result, bias, beta);
 }
 
 Tensor linear(const TensorArg &x, const Tensor &weight, const Tensor &bias) {
+  OpScope scope("linear");
   DType dtype = productType("linear", x, weight);
   needRank("linear", weight, 2);
   if (x.dim() == 0 || x.size(-1) != weight.size(1))
@@ -199,31 +227,83 @@ Labelled contract(Labelled a, Labelled b, const std::string &keep, const std::ma
 
 } // namespace
 
-Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands) {
+namespace {
+
+/// "..." of each term becomes letters of its own: the last ones of a list that serves all terms, so that they broadcast from the
+/// right. Gives the equation's two sides; the second is empty when there is none.
+struct Equation {
+  std::vector<std::string> terms;
+  std::optional<std::string> result;
+  std::string dots; // letters for "...", of the term with most
+};
+
+Equation parseEquation(const std::string &equation, const std::vector<Tensor> &operands) {
   std::string text = equation;
   std::erase(text, ' ');
   size_t arrow = text.find("->");
-  std::string left = text.substr(0, arrow), result;
-  if (text.find('.') != std::string::npos)
-    failWith(codes::InvalidArgument, "einsum: \"", equation, "\": ... is not supported; name the dims");
+  Equation parsed;
+  std::string left = text.substr(0, arrow);
+  for (size_t start = 0;;) {
+    size_t comma = left.find(',', start);
+    parsed.terms.push_back(left.substr(start, comma - start));
+    if (comma == std::string::npos)
+      break;
+    start = comma + 1;
+  }
+  if (parsed.terms.size() != operands.size())
+    failWith(codes::InvalidArgument, "einsum: \"", equation, "\" names ", parsed.terms.size(), " operands, ", operands.size(), " are given");
+  if (arrow != std::string::npos)
+    parsed.result = text.substr(arrow + 2);
+  // Letters that the equation does not use itself.
+  std::string letters;
+  for (char c = 1; c < 'A'; ++c)
+    if (c != '.' && c != ',')
+      letters += c;
+  size_t most = 0;
+  std::vector<size_t> covered(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    size_t dots = parsed.terms[i].find("...");
+    size_t named = parsed.terms[i].size() - (dots == std::string::npos ? 0 : 3), rank = static_cast<size_t>(operands[i].dim());
+    if (named > rank || (dots == std::string::npos && named < rank))
+      failWith(Code::ShapeMismatch, "einsum: \"", parsed.terms[i], "\" of \"", equation, "\" does not name the ", rank, " dims of ", nameOf(operands[i]));
+    covered[i] = rank - named;
+    most = std::max(most, covered[i]);
+  }
+  parsed.dots = letters.substr(0, most);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (size_t at = parsed.terms[i].find("..."); at != std::string::npos)
+      parsed.terms[i].replace(at, 3, parsed.dots.substr(most - covered[i]));
+  if (parsed.result)
+    if (size_t at = parsed.result->find("..."); at != std::string::npos)
+      parsed.result->replace(at, 3, parsed.dots);
+  return parsed;
+}
+
+} // namespace
+
+Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands) {
+  OpScope scope("einsum");
+  if (operands.empty())
+    failWith(codes::InvalidArgument, "einsum: no operands");
+  checkDevices("einsum", {&operands[0]});
+  Equation parsed = parseEquation(equation, operands);
   std::vector<Labelled> terms;
   std::map<char, int64_t> size, seen;
-  size_t start = 0;
-  for (const Tensor &operand : operands) {
-    size_t end = std::min(left.find(',', start), left.size());
-    std::string labels = start <= left.size() ? left.substr(start, end - start) : "";
-    start = end + 1;
-    if (static_cast<int64_t>(labels.size()) != operand.dim())
-      failWith(Code::ShapeMismatch, "einsum: \"", labels, "\" of \"", equation, "\" does not name the ", operand.dim(), " dims of ", nameOf(operand));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Tensor &operand = operands[i];
+    checkDevices("einsum", {&operands[0], &operand});
+    const std::string &labels = parsed.terms[i];
     Labelled term{operand, ""};
     for (size_t d = 0; d < labels.size(); ++d) {
       char label = labels[d];
-      if (!std::isalpha(static_cast<unsigned char>(label)))
+      bool ofDots = parsed.dots.find(label) != std::string::npos;
+      if (!ofDots && !std::isalpha(static_cast<unsigned char>(label)))
         failWith(codes::InvalidArgument, "einsum: \"", label, "\" in \"", equation, "\" is no letter");
       int64_t n = operand.size(static_cast<int64_t>(d));
       auto [it, first] = size.try_emplace(label, n);
-      if (!first && it->second != n)
-        failWith(Code::ShapeMismatch, "einsum: \"", label, "\" of \"", equation, "\" has sizes ", it->second, " and ", n);
+      if (!first && it->second != n && it->second != 1 && n != 1)
+        failWith(Code::ShapeMismatch, "einsum: ", ofDots ? std::string("...") : std::string(1, label), " of \"", equation, "\" has sizes ", it->second, " and ", n);
+      it->second = std::max(it->second, n);
       ++seen[label];
       if (size_t before = term.labels.find(label); before != std::string::npos) {
         // A label twice in one operand is its diagonal, which comes last.
@@ -236,17 +316,18 @@ Tensor einsum(const std::string &equation, const std::vector<Tensor> &operands) 
     }
     terms.push_back(std::move(term));
   }
-  if (start <= left.size() && !operands.empty())
-    failWith(codes::InvalidArgument, "einsum: \"", equation, "\" names more operands than the ", operands.size(), " given");
-  if (operands.empty())
-    failWith(codes::InvalidArgument, "einsum: no operands");
-  if (arrow != std::string::npos) {
-    result = text.substr(arrow + 2);
-  } else {
-    for (auto [label, times] : seen)
-      if (times == 1)
-        result += label;
+  // Sizes of 1 repeat.
+  for (Labelled &term : terms) {
+    std::vector<int64_t> wide;
+    for (char label : term.labels)
+      wide.push_back(size.at(label));
+    term.tensor = broadcastTo(term.tensor, wide);
   }
+  std::string result = parsed.dots;
+  for (auto [label, times] : seen)
+    if (times == 1 && parsed.dots.find(label) == std::string::npos)
+      result += label;
+  result = parsed.result.value_or(result);
   for (size_t i = 0; i < result.size(); ++i)
     if (!size.count(result[i]) || result.find(result[i]) != i)
       failWith(codes::InvalidArgument, "einsum: \"", result[i], "\" of the result in \"", equation, "\" is unknown or given twice");

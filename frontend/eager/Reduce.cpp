@@ -1,4 +1,5 @@
 // Reductions and scans.
+#include "frontend/eager/Range.h"
 #include "frontend/eager/State.h"
 #include "frontend/eager/Views.h"
 #include "frontend/graphc/autograd.h"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace graphc {
 
@@ -51,6 +53,7 @@ struct Axes {
 };
 
 Tensor reduce(const char *name, const char *kind, const Tensor &a, IntList dims, bool keepdim, DType dtype) {
+  OpScope scope(name);
   Axes axes(name, a, dims, keepdim);
   Call call(name);
   call.attributes(axes.axes).attribute(axes.keep).input(axes.tensor, dtype);
@@ -68,6 +71,7 @@ void needElements(const char *op, const Axes &axes, const Tensor &a) {
 }
 
 std::pair<Tensor, Tensor> extreme(const char *name, const char *kind, const Tensor &a, int64_t dim, bool keepdim) {
+  OpScope scope(name);
   int64_t d = wrapAxis(name, dim, a.dim());
   if (a.dim() == 0)
     return {a.clone(), zeros({}, {.dtype = DType::I64})};
@@ -92,6 +96,7 @@ std::pair<Tensor, Tensor> extreme(const char *name, const char *kind, const Tens
 }
 
 Tensor argExtreme(const char *name, const char *kind, const Tensor &a, std::optional<int64_t> dim, bool keepdim) {
+  OpScope scope(name);
   if (!dim) {
     Tensor flat = a.reshape({-1});
     Tensor index = argExtreme(name, kind, flat, 0, false);
@@ -112,24 +117,34 @@ Tensor argExtreme(const char *name, const char *kind, const Tensor &a, std::opti
 } // namespace
 
 Tensor sum(const TensorArg &a, IntList dims, bool keepdim) {
+  OpScope scope("sum");
   if (!a.defined())
     failWith(codes::InvalidArgument, "sum: an undefined tensor was used; give it a value first");
   return reduce("sum", "sum", a, dims, keepdim, sumType(a.dtype()));
 }
 Tensor mean(const TensorArg &a, IntList dims, bool keepdim) {
+  OpScope scope("mean");
   needFloat("mean", a);
   Axes axes("mean", a, dims, keepdim);
   Call call("mean");
   call.attributes(axes.axes).attribute(axes.keep).input(axes.tensor).input(static_cast<double>(axes.count), a.dtype());
   return axes.shaped(call.run([&](GraphBuilder &g) { g.result(g.div(axes.reduce(g, g.input(0), "sum", axes.keep), g.input(1))); }), keepdim);
 }
-Tensor prod(const TensorArg &a) { return reduce("prod", "prod", a, {}, false, sumType(a.dtype())); }
-Tensor prod(const TensorArg &a, int64_t dim, bool keepdim) { return reduce("prod", "prod", a, {dim}, keepdim, sumType(a.dtype())); }
+Tensor prod(const TensorArg &a) {
+  OpScope scope("prod");
+  return reduce("prod", "prod", a, {}, false, sumType(a.dtype()));
+}
+Tensor prod(const TensorArg &a, int64_t dim, bool keepdim) {
+  OpScope scope("prod");
+  return reduce("prod", "prod", a, {dim}, keepdim, sumType(a.dtype()));
+}
 Tensor amax(const TensorArg &a, IntList dims, bool keepdim) {
+  OpScope scope("amax");
   needElements("amax", Axes("amax", a, dims, keepdim), a);
   return reduce("amax", "max", a, dims, keepdim, a.dtype());
 }
 Tensor amin(const TensorArg &a, IntList dims, bool keepdim) {
+  OpScope scope("amin");
   needElements("amin", Axes("amin", a, dims, keepdim), a);
   return reduce("amin", "min", a, dims, keepdim, a.dtype());
 }
@@ -139,6 +154,7 @@ Tensor argmax(const TensorArg &a, std::optional<int64_t> dim, bool keepdim) { re
 Tensor argmin(const TensorArg &a, std::optional<int64_t> dim, bool keepdim) { return argExtreme("argmin", "min", a, dim, keepdim); }
 
 Tensor var(const TensorArg &a, IntList dims, int64_t correction, bool keepdim) {
+  OpScope scope("var");
   needFloat("var", a);
   Axes axes("var", a, dims, keepdim);
   Call call("var");
@@ -152,11 +168,12 @@ Tensor var(const TensorArg &a, IntList dims, int64_t correction, bool keepdim) {
 
 namespace {
 /// A composite over axes, with its own gradient where the formula's is not finite.
-Tensor overAxes(const char *op, const Tensor &a, IntList dims, bool keepdim, const std::string &attributes) {
+Tensor overAxes(const char *publicName, const char *op, const Tensor &a, IntList dims, bool keepdim, const std::string &attributes) {
+  OpScope scope(publicName);
   needFloat(op, a);
   Axes axes(op, a, dims, keepdim);
   if (a.dim() == 0)
-    return overAxes(op, a.reshape({1}), {0}, false, attributes);
+    return overAxes(publicName, op, a.reshape({1}), {0}, false, attributes);
   Call call(op);
   call.attributes(axes.axes).attribute(axes.keep).attribute(attributes).input(axes.tensor);
   return axes.shaped(call.run([&](GraphBuilder &g) {
@@ -165,19 +182,24 @@ Tensor overAxes(const char *op, const Tensor &a, IntList dims, bool keepdim, con
 }
 } // namespace
 Tensor stdDev(const TensorArg &a, IntList dims, int64_t correction, bool keepdim) {
-  return overAxes("std", a, dims, keepdim, text("correction = ", number(static_cast<double>(correction)), " : f64"));
+  OpScope scope("stdDev");
+  return overAxes("stdDev", "std", a, dims, keepdim, text("correction = ", number(static_cast<double>(correction)), " : f64"));
 }
-Tensor norm(const TensorArg &a, double p, IntList dims, bool keepdim) { return overAxes("norm", a, dims, keepdim, text("p = ", number(p), " : f64")); }
-Tensor logsumexp(const TensorArg &a, IntList dims, bool keepdim) { return overAxes("logsumexp", a, dims, keepdim, ""); }
+Tensor norm(const TensorArg &a, double p, IntList dims, bool keepdim) { return overAxes("norm", "norm", a, dims, keepdim, text("p = ", number(p), " : f64")); }
+Tensor logsumexp(const TensorArg &a, IntList dims, bool keepdim) { return overAxes("logsumexp", "logsumexp", a, dims, keepdim, ""); }
 Tensor all(const TensorArg &a, IntList dims, bool keepdim) { return reduce("all", "all", a, dims, keepdim, DType::Bool); }
 Tensor any(const TensorArg &a, IntList dims, bool keepdim) { return reduce("any", "any", a, dims, keepdim, DType::Bool); }
 Tensor median(const TensorArg &a) {
+  OpScope scope("median");
   if (a.numel() == 0)
     failWith(codes::InvalidArgument, "median: ", nameOf(a), " has no elements, and the median of nothing is not defined");
   Tensor middle;
   {
     NoGrad guard;
     middle = sort(a.detach().reshape({-1})).first.select(0, (a.numel() - 1) / 2);
+    // A NaN anywhere is the median, wherever sorting puts it.
+    if (isFloat(a.dtype()))
+      middle = where(any(isnan(a.detach())), std::numeric_limits<double>::quiet_NaN(), middle);
   }
   if (!isFloat(a.dtype()))
     return middle;
@@ -186,8 +208,19 @@ Tensor median(const TensorArg &a) {
   return sum(where(equal, a, 0.0)) / sum(equal).to(a.dtype());
 }
 
+void eager::checkUnit(const char *op, const char *what, const Tensor &tensor, const char *advice) {
+  if (tensor.numel() == 0 || recorder())
+    return;
+  NoGrad guard;
+  Tensor values = tensor.detach();
+  if (!all(logicalAnd(ge(values, 0), le(values, 1))).item<bool>())
+    failWith(codes::InvalidArgument, op, ": the ", what, " ", nameOf(tensor), " must lie in [0, 1]; its elements reach from ", amin(values).item<double>(), " to ",
+             amax(values).item<double>(), advice);
+}
+
 namespace {
 Tensor cumulative(const char *name, const char *kind, const Tensor &a, int64_t dim) {
+  OpScope scope(name);
   int64_t d = wrapAxis(name, dim, a.dim());
   if (a.dim() == 0)
     return a.to(sumType(a.dtype())).clone();
@@ -202,20 +235,21 @@ Tensor cumsum(const TensorArg &a, int64_t dim) { return cumulative("cumsum", "su
 Tensor cumprod(const TensorArg &a, int64_t dim) { return cumulative("cumprod", "prod", a, dim); }
 
 namespace {
-Tensor softmaxLike(const char *op, const Tensor &a, int64_t dim, std::optional<DType> dtype) {
+Tensor softmaxLike(const char *name, const char *op, const Tensor &a, int64_t dim, std::optional<DType> dtype) {
+  OpScope scope(name);
   int64_t d = wrapAxis(op, dim, a.dim());
   DType as = dtype.value_or(a.dtype());
   if (!isFloat(as))
     failWith(Code::TypeMismatch, op, ": ", nameOf(a), " is no float; pass a dtype");
   if (a.dim() == 0)
-    return softmaxLike(op, a.reshape({1}), 0, dtype).reshape({});
-  Call call(op);
+    return softmaxLike(name, op, a.reshape({1}), 0, dtype).reshape({});
+  Call call(name);
   call.attribute(d).input(a, as);
   return call.run([&](GraphBuilder &g) { g.result(g.op(op, {g.input(0)}, text("axis = ", d, " : i64"))); });
 }
 } // namespace
-Tensor softmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("softmax", a, dim, dtype); }
-Tensor logSoftmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("log_softmax", a, dim, dtype); }
+Tensor softmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("softmax", "softmax", a, dim, dtype); }
+Tensor logSoftmax(const TensorArg &a, int64_t dim, std::optional<DType> dtype) { return softmaxLike("logSoftmax", "log_softmax", a, dim, dtype); }
 
 //===-- methods ---------------------------------------------------------------------------------------------------===//
 Tensor Tensor::sum() const { return graphc::sum(*this); }
@@ -226,14 +260,23 @@ Tensor Tensor::prod() const { return graphc::prod(*this); }
 Tensor Tensor::prod(int64_t dim, bool keepdim) const { return graphc::prod(*this, dim, keepdim); }
 Tensor Tensor::amax(IntList dims, bool keepdim) const { return graphc::amax(*this, dims, keepdim); }
 Tensor Tensor::amin(IntList dims, bool keepdim) const { return graphc::amin(*this, dims, keepdim); }
-Tensor Tensor::max() const { return graphc::amax(*this); }
-Tensor Tensor::min() const { return graphc::amin(*this); }
+Tensor Tensor::max() const {
+  OpScope scope("max");
+  return graphc::amax(*this);
+}
+Tensor Tensor::min() const {
+  OpScope scope("min");
+  return graphc::amin(*this);
+}
 std::pair<Tensor, Tensor> Tensor::max(int64_t dim, bool keepdim) const { return graphc::max(*this, dim, keepdim); }
 std::pair<Tensor, Tensor> Tensor::min(int64_t dim, bool keepdim) const { return graphc::min(*this, dim, keepdim); }
 Tensor Tensor::argmax(std::optional<int64_t> dim, bool keepdim) const { return graphc::argmax(*this, dim, keepdim); }
 Tensor Tensor::argmin(std::optional<int64_t> dim, bool keepdim) const { return graphc::argmin(*this, dim, keepdim); }
 Tensor Tensor::var(IntList dims, int64_t correction, bool keepdim) const { return graphc::var(*this, dims, correction, keepdim); }
-Tensor Tensor::std(IntList dims, int64_t correction, bool keepdim) const { return graphc::stdDev(*this, dims, correction, keepdim); }
+Tensor Tensor::std(IntList dims, int64_t correction, bool keepdim) const {
+  OpScope scope("std");
+  return graphc::stdDev(*this, dims, correction, keepdim);
+}
 Tensor Tensor::norm(double p) const { return graphc::norm(*this, p); }
 Tensor Tensor::norm(double p, IntList dims, bool keepdim) const { return graphc::norm(*this, p, dims, keepdim); }
 Tensor Tensor::all() const { return graphc::all(*this); }

@@ -20,10 +20,10 @@ const Form &Function::form() {
     return *form;
   Services &services = Services::get();
   OpStatistics &statistics = ThreadContext::current().state().statistics;
-  std::string key = "code\n" + program.text;
+  std::string key = codeKey();
   std::shared_ptr<const Executable> executable;
   // What lies on disk and cannot be used is compiled again.
-  if (auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("code", key) : std::nullopt; }))
+  if (auto bytes = services.findStored("code", key))
     if (auto op = decodeCode(*bytes))
       if (auto loaded = services.load(*std::move(op)); loaded.ok()) {
         executable = *loaded;
@@ -33,10 +33,7 @@ const Form &Function::form() {
     auto op = services.compiler().compile(program);
     if (!op.ok())
       failWith(op.status().code(), name, ": ", op.status().message());
-    services.withStore([&](OpStore *store) {
-      if (store)
-        store->store("code", key, encodeCode(*op));
-    });
+    services.store("code", key, encodeCode(*op));
     auto loaded = services.load(*std::move(op));
     if (!loaded.ok())
       failWith(loaded.status().code(), name, ": ", loaded.status().message());
@@ -60,34 +57,37 @@ const Gradient &Function::gradient(uint64_t needs, uint64_t given) {
   for (Gradient *gradient = gradients_.load(std::memory_order_acquire); gradient; gradient = gradient->next)
     if (gradient->needs == needs && gradient->given == given)
       return *gradient;
+  auto gradient = std::make_unique<Gradient>();
+  gradient->needs = needs;
+  gradient->given = given;
+  gradient->info = ownGradient_ ? ownGradient_(program, needs) : buildGradient(needs, given);
+  gradient->function = std::make_shared<Function>(name + "Backward", gradient->info.program);
+  gradient->next = gradients_.load();
+  gradients_.store(gradient.get(), std::memory_order_release);
+  return *gradient.release();
+}
+
+std::string Function::gradientKey(uint64_t needs, uint64_t given) const { return text("gradient\n", needs, ' ', given, '\n', program.text); }
+
+OpGradient Function::buildGradient(uint64_t needs, uint64_t given) {
   std::vector<bool> needed(program.arguments.size()), present(program.results.size());
   for (size_t i = 0; i < needed.size(); ++i)
     needed[i] = needs >> i & 1;
   for (size_t i = 0; i < present.size(); ++i)
     present[i] = given >> i & 1;
   Services &services = Services::get();
-  std::string key = text("gradient\n", needs, ' ', given, '\n', program.text);
+  std::string key = gradientKey(needs, given);
   std::optional<OpGradient> info;
-  if (auto bytes = services.withStore([&](OpStore *store) { return store ? store->find("gradient", key) : std::nullopt; }))
+  if (auto bytes = services.findStored("gradient", key))
     info = decodeGradient(*bytes);
   if (!info) {
     auto built = services.compiler().gradient(program, needed, present);
     if (!built.ok())
       failWith(built.status().code(), name, ": ", built.status().message());
     info = *std::move(built);
-    services.withStore([&](OpStore *store) {
-      if (store)
-        store->store("gradient", key, encodeGradient(*info));
-    });
+    services.store("gradient", key, encodeGradient(*info));
   }
-  auto gradient = std::make_unique<Gradient>();
-  gradient->needs = needs;
-  gradient->given = given;
-  gradient->info = *std::move(info);
-  gradient->function = std::make_shared<Function>(name + "Backward", gradient->info.program);
-  gradient->next = gradients_.load();
-  gradients_.store(gradient.get(), std::memory_order_release);
-  return *gradient.release();
+  return *std::move(info);
 }
 
 namespace {
@@ -118,15 +118,20 @@ struct DirectJob {
   GraphcErrorCell cell;
 };
 
-/// Work below this is not worth sharing out (LoadOptions::serialCutoffNs has the measurement).
-constexpr double kSerialCutoffNs = 12000;
-
 /// In the user's words; `what` is "index 7 is out of range [0, 2]".
 [[noreturn]] void outOfRange(const Function &function, std::string what) {
   if (function.name == "crossEntropy" || function.name == "nllLoss")
     what.replace(0, 5, "label");
   failWith(Code::IndexOutOfRange, function.name, ": ", what);
 }
+
+} // namespace
+
+void outOfRange(const Function &function, const GraphcErrorCell &cell) {
+  outOfRange(function, text("index ", cell.value, " is out of range [", cell.lower, ", ", cell.upper, "]"));
+}
+
+namespace {
 
 void launch(const Function &function, const Form &form, const int64_t *values, void *const *inputs, std::span<TensorRef> results) {
   const DirectCall &call = *form.direct;
@@ -136,6 +141,7 @@ void launch(const Function &function, const Form &form, const int64_t *values, v
   void *buffers[kMaxInputs + 10];
   int64_t scalars[2 * kMaxSymbols];
   size_t count = 0;
+  ++ThreadContext::current().state().statistics.launches;
   for (const DirectCall::Buffer &buffer : call.buffers)
     buffers[count++] = buffer.kind == DirectCall::Buffer::Input    ? inputs[buffer.index]
                        : buffer.kind == DirectCall::Buffer::Output ? results[static_cast<size_t>(buffer.index)]->data()
@@ -171,9 +177,8 @@ void launch(const Function &function, const Form &form, const int64_t *values, v
     if (job.failed.load() >= 0)
       cell = job.cell;
   }
-  if (cell.flag) [[unlikely]] {
-    outOfRange(function, text("index ", cell.value, " is out of range [", cell.lower, ", ", cell.upper, "]"));
-  }
+  if (cell.flag) [[unlikely]]
+    outOfRange(function, cell);
 }
 
 /// Through the plan, with a context kept for these sizes.
@@ -204,6 +209,7 @@ void walk(const Function &function, const Form &form, const int64_t *values, std
   std::copy(symbols.begin(), symbols.end(), key.symbols);
   std::string_view bytes(reinterpret_cast<const char *>(&key), sizeof key.executable + symbols.size_bytes());
   auto &contexts = ThreadContext::current().state().contexts;
+  ++ThreadContext::current().state().statistics.launches;
   auto found = contexts.find(bytes);
   if (found == contexts.end()) {
     // Programs with ever new sizes must not keep an arena for each.

@@ -4,6 +4,8 @@
 #include "runtime/memory/HostAllocator.h"
 #include "runtime/plan/Plan.h"
 
+#include <algorithm>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -27,7 +29,9 @@ private:
 } // namespace
 
 Services::Services()
-    : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host"}) {}
+    : pool_(availableCores() > 1 ? std::make_shared<ContextPool>() : nullptr), compiler_({.cpuLevel = "host"}) {
+  seed_ = OpSeed::ofBuild(compiler_);
+}
 
 Services &Services::get() {
   // One per process, against our habit of passing state: tensors made anywhere meet in one op, and two compilers and pools would
@@ -50,6 +54,11 @@ void needElements(const TensorImpl &tensor, const char *what) {
     failWith(codes::TensorAccess, what, ": ", nameOf(tensor), " was made while a program was compiled and holds no elements; return it from the program instead");
 }
 
+const OpDefinition &Services::keep(OpDefinition definition) {
+  std::lock_guard lock(mutex_);
+  return definitions_.emplace_back(std::move(definition));
+}
+
 void Services::forget() {
   std::lock_guard lock(mutex_);
   functions_.clear();
@@ -68,6 +77,20 @@ void Services::setStore(const std::string &folder) {
   store_ = OpStore::open(folder, *identity, /*readOnly=*/false, problem);
   if (!store_)
     failWith(Code::CacheUnusable, "setOpCacheFolder: ", problem);
+}
+
+std::optional<std::string> Services::findStored(const char *kind, const std::string &key) {
+  if (seed_)
+    if (auto bytes = seed_->find(kind, key))
+      return bytes;
+  std::lock_guard lock(storeMutex_);
+  return store_ ? store_->find(kind, key) : std::nullopt;
+}
+
+void Services::store(const char *kind, const std::string &key, const std::string &bytes) {
+  std::lock_guard lock(storeMutex_);
+  if (store_)
+    store_->store(kind, key, bytes);
 }
 
 Result<std::shared_ptr<const Executable>> Services::load(CompiledOp op) {
@@ -93,6 +116,16 @@ std::shared_ptr<Function> Services::find(std::string_view key) {
   std::lock_guard lock(mutex_);
   auto found = functions_.find(key);
   return found == functions_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<Function>> Services::functions() {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Function>> all;
+  for (const auto &[key, function] : functions_)
+    if (!function->key.empty())
+      all.push_back(function);
+  std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a->key < b->key; });
+  return all;
 }
 
 std::shared_ptr<Function> Services::add(std::string_view key, std::shared_ptr<Function> function) {

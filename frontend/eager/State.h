@@ -6,7 +6,9 @@
 #include "frontend/eager/OpStore.h"
 #include "frontend/eager/Tracing.h"
 #include "frontend/graphc/context.h"
+#include "frontend/graphc/custom_op.h"
 
+#include <deque>
 #include <unordered_map>
 
 namespace graphc {
@@ -32,16 +34,17 @@ public:
   static Services &get();
   OpCompiler &compiler() { return compiler_; }
   const std::shared_ptr<ThreadPool> &pool() { return pool_; }
-  /// The folder of compiled ops; null when none is set. Looked at under its own lock.
-  template <typename Fn>
-  auto withStore(Fn &&fn) {
-    std::lock_guard lock(storeMutex_);
-    return fn(store_ ? &*store_ : nullptr);
-  }
+  /// What came compiled with the build or, if a folder of such is set, an earlier process has compiled.
+  std::optional<std::string> findStored(const char *kind, const std::string &key);
+  void store(const char *kind, const std::string &key, const std::string &bytes);
+  /// A definition that lives as long as the process: functions are known by the address of its name.
+  const OpDefinition &keep(OpDefinition definition);
   /// Forgets every function of the process and of this thread's context, as a new process would begin.
   void forget();
   /// An empty folder: none.
   void setStore(const std::string &folder);
+  /// All functions that other processes find again.
+  std::vector<std::shared_ptr<Function>> functions();
   /// Loads what was compiled, now or earlier.
   Result<std::shared_ptr<const Executable>> load(CompiledOp op);
   /// The function stored under `key`, or null; `add` keeps the first of two that raced.
@@ -53,9 +56,11 @@ private:
   std::shared_ptr<ThreadPool> pool_;
   OpCompiler compiler_;
   std::optional<OpStore> store_;
+  std::optional<OpSeed> seed_;
   std::mutex storeMutex_;
   std::mutex mutex_;
   KeyMap<std::shared_ptr<Function>> functions_;
+  std::deque<OpDefinition> definitions_;
 };
 
 } // namespace eager
@@ -67,6 +72,7 @@ struct ThreadContext::State {
   OpStatistics statistics;
   Generator generator;
   eager::Recorder *recorder = nullptr; // while a program is traced
+  int64_t stream = 0;
 };
 
 } // namespace graphc

@@ -107,6 +107,7 @@ void *Tensor::dataPtr() const {
 
 //===-- elements --------------------------------------------------------------------------------------------------===//
 void *Tensor::hostData(DType dtype, size_t elementBytes) const {
+  OpScope scope("span");
   get(impl_);
   if (!device().isCpu())
     failWith(codes::TensorAccess, "span: ", nameOf(*impl_), " lives on ", device().str(), "; call cpu() first");
@@ -160,6 +161,7 @@ void Tensor::copyElements(DType dtype, void *out) const {
 
 //===-- conversions -----------------------------------------------------------------------------------------------===//
 Tensor Tensor::to(DType dtype) const {
+  OpScope scope("to");
   if (get(impl_).dtype == dtype)
     return *this;
   Call call("to");
@@ -167,6 +169,7 @@ Tensor Tensor::to(DType dtype) const {
   return call.run([&](GraphBuilder &g) { g.result(g.input(0)); });
 }
 Tensor Tensor::to(Device device, bool) const {
+  OpScope scope("to");
   get(impl_);
   if (device == this->device())
     return *this;
@@ -175,10 +178,12 @@ Tensor Tensor::to(Device device, bool) const {
 Tensor Tensor::to(DType dtype, MemoryFormat format) const { return to(dtype).contiguous(format); }
 
 Tensor Tensor::clone() const {
+  OpScope scope("clone");
   get(impl_);
   return copyNode(*this);
 }
 Tensor Tensor::contiguous(MemoryFormat format) const {
+  OpScope scope("contiguous");
   if (isContiguous(format))
     return *this;
   if (format == MemoryFormat::ChannelsLast && impl_->rank >= 3) {
@@ -188,10 +193,12 @@ Tensor Tensor::contiguous(MemoryFormat format) const {
   return copyNode(*this);
 }
 Tensor Tensor::detach() const {
+  OpScope scope("detach");
   get(impl_);
   return wrap(detail::newView(impl_->storage, impl_->dtype, impl_->sizeSpan(), impl_->strideSpan(), impl_->offset));
 }
 Tensor &Tensor::detach_() {
+  OpScope scope("detach_");
   if (isView())
     failWith(codes::AutogradMisuse, "detach_: ", nameOf(*impl_), " is a view; detach() it instead");
   impl_->requiresGrad = false;

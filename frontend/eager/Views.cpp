@@ -53,8 +53,8 @@ std::vector<int64_t> inferSizes(const char *op, IntList sizes, int64_t elements,
       unknown = static_cast<int64_t>(d);
     } else if (result[d] < 0) {
       failWith(Code::ShapeMismatch, op, ": size ", result[d], " is negative");
-    } else {
-      known *= result[d];
+    } else if (__builtin_mul_overflow(known, result[d], &known)) {
+      failWith(Code::ShapeMismatch, op, ": sizes [", joined(sizes), "] do not fit the ", elements, " elements of ", nameOf(tensor));
     }
   }
   if (unknown >= 0 && known > 0 && elements % known == 0)
@@ -305,6 +305,7 @@ using namespace eager;
 
 //===-- the methods -----------------------------------------------------------------------------------------------===//
 Tensor Tensor::view(IntList sizes) const {
+  OpScope scope("view");
   auto inferred = inferSizes("view", sizes, numel(), *impl_);
   int64_t strides[kMaxRank];
   if (!viewStrides(*impl_, inferred, strides))
@@ -313,6 +314,7 @@ Tensor Tensor::view(IntList sizes) const {
   return viewRecorded(*this, {ViewStep::Reshape, "view", std::move(inferred), {}, {}});
 }
 Tensor Tensor::reshape(IntList sizes) const {
+  OpScope scope("reshape");
   auto inferred = inferSizes("reshape", sizes, numel(), *impl_);
   int64_t strides[kMaxRank];
   if (viewStrides(*impl_, inferred, strides))
@@ -320,6 +322,7 @@ Tensor Tensor::reshape(IntList sizes) const {
   return viewRecorded(copyNode(*this), {ViewStep::Reshape, "reshape", std::move(inferred), {}, {}});
 }
 Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const {
+  OpScope scope("transpose");
   int64_t a = wrapAxis("transpose", dim0, dim()), b = wrapAxis("transpose", dim1, dim());
   std::vector<int64_t> dims(static_cast<size_t>(dim()));
   for (size_t d = 0; d < dims.size(); ++d)
@@ -329,11 +332,13 @@ Tensor Tensor::transpose(int64_t dim0, int64_t dim1) const {
   return viewRecorded(*this, {ViewStep::Permute, "transpose", std::move(dims), {}, {}});
 }
 Tensor Tensor::t() const {
+  OpScope scope("t");
   if (dim() > 2)
     failWith(Code::ShapeMismatch, "t: ", nameOf(*impl_), " is no matrix; use transpose(dim0, dim1)");
   return dim() < 2 ? *this : transpose(0, 1);
 }
 Tensor Tensor::permute(IntList dims) const {
+  OpScope scope("permute");
   std::vector<int64_t> wrapped;
   std::vector<bool> seen(static_cast<size_t>(dim()));
   for (int64_t d : dims) {
@@ -347,6 +352,7 @@ Tensor Tensor::permute(IntList dims) const {
   return viewRecorded(*this, {ViewStep::Permute, "permute", std::move(wrapped), {}, {}});
 }
 Tensor Tensor::movedim(int64_t source, int64_t destination) const {
+  OpScope scope("movedim");
   int64_t from = wrapAxis("movedim", source, dim()), to = wrapAxis("movedim", destination, dim());
   std::vector<int64_t> dims;
   for (int64_t d = 0; d < dim(); ++d)
@@ -356,6 +362,7 @@ Tensor Tensor::movedim(int64_t source, int64_t destination) const {
   return viewRecorded(*this, {ViewStep::Permute, "movedim", std::move(dims), {}, {}});
 }
 Tensor Tensor::slice(int64_t axis, std::optional<int64_t> start, std::optional<int64_t> stop, int64_t step) const {
+  OpScope scope("slice");
   if (step <= 0)
     failWith(codes::InvalidArgument, "slice: step ", step, " is not positive; flip() reverses");
   if (dim() == 0)
@@ -366,9 +373,10 @@ Tensor Tensor::slice(int64_t axis, std::optional<int64_t> start, std::optional<i
     return std::clamp<int64_t>(at < 0 ? at + n : at, 0, n);
   };
   int64_t from = bound(start, 0), to = std::max(from, bound(stop, n));
-  return viewRecorded(*this, {ViewStep::Slice, "slice", {d, from, (to - from + step - 1) / step, step}, {}, {}});
+  return viewRecorded(*this, {ViewStep::Slice, "slice", {d, from, to == from ? 0 : (to - from - 1) / step + 1, step}, {}, {}});
 }
 Tensor Tensor::narrow(int64_t axis, int64_t start, int64_t length) const {
+  OpScope scope("narrow");
   int64_t d = wrapAxis("narrow", axis, dim()), n = size(d);
   int64_t from = start < 0 ? start + n : start;
   if (from < 0 || length < 0 || length > n - from)
@@ -376,6 +384,7 @@ Tensor Tensor::narrow(int64_t axis, int64_t start, int64_t length) const {
   return viewRecorded(*this, {ViewStep::Slice, "narrow", {d, from, length, 1}, {}, {}});
 }
 Tensor Tensor::select(int64_t axis, int64_t index) const {
+  OpScope scope("select");
   if (dim() == 0)
     failWith(codes::InvalidArgument, "select: a tensor of rank 0 cannot be indexed");
   int64_t d = wrapAxis("select", axis, dim()), n = size(d);
@@ -392,6 +401,7 @@ Tensor Tensor::select(int64_t axis, int64_t index) const {
   return viewRecorded(one, {ViewStep::Reshape, "select", std::move(sizes), {}, {}});
 }
 Tensor Tensor::expand(IntList sizes) const {
+  OpScope scope("expand");
   std::vector<int64_t> target = sizes.vector();
   if (static_cast<int64_t>(target.size()) < dim())
     failWith(Code::ShapeMismatch, "expand: [", joined(sizes), "] has fewer dims than ", nameOf(*impl_));
@@ -407,6 +417,8 @@ Tensor Tensor::expand(IntList sizes) const {
     int64_t own = impl_->sizes[d - added];
     if (target[d] == -1)
       target[d] = own;
+    if (target[d] < 0)
+      failWith(Code::ShapeMismatch, "expand: size ", target[d], " of dim ", d, " is negative; -1 keeps a size");
     if (own != target[d] && own != 1)
       failWith(Code::ShapeMismatch, "expand: dim ", d, " of ", nameOf(*impl_), " has size ", own, " and cannot become ", target[d],
                "; only sizes of 1 repeat");
@@ -414,6 +426,7 @@ Tensor Tensor::expand(IntList sizes) const {
   return viewRecorded(*this, {ViewStep::Expand, "expand", std::move(target), {}, {}});
 }
 Tensor Tensor::squeeze() const {
+  OpScope scope("squeeze");
   std::vector<int64_t> kept;
   for (int64_t s : sizes())
     if (s != 1)
@@ -421,6 +434,7 @@ Tensor Tensor::squeeze() const {
   return viewRecorded(*this, {ViewStep::Reshape, "squeeze", std::move(kept), {}, {}});
 }
 Tensor Tensor::squeeze(int64_t axis) const {
+  OpScope scope("squeeze");
   int64_t d = wrapAxis("squeeze", axis, dim());
   std::vector<int64_t> kept(sizes().begin(), sizes().end());
   if (!kept.empty() && kept[static_cast<size_t>(d)] == 1)
@@ -428,6 +442,7 @@ Tensor Tensor::squeeze(int64_t axis) const {
   return viewRecorded(*this, {ViewStep::Reshape, "squeeze", std::move(kept), {}, {}});
 }
 Tensor Tensor::unsqueeze(int64_t axis) const {
+  OpScope scope("unsqueeze");
   int64_t d = wrapAxis("unsqueeze", axis, dim() + 1);
   if (dim() + 1 > kMaxRank)
     failWith(Code::ShapeMismatch, "unsqueeze: rank ", dim() + 1, " is more than ", kMaxRank);
@@ -436,6 +451,7 @@ Tensor Tensor::unsqueeze(int64_t axis) const {
   return viewRecorded(*this, {ViewStep::Reshape, "unsqueeze", std::move(sizes), {}, {}});
 }
 Tensor Tensor::flatten(int64_t start, int64_t end) const {
+  OpScope scope("flatten");
   if (dim() == 0)
     return reshape({1});
   int64_t a = wrapAxis("flatten", start, dim()), b = wrapAxis("flatten", end, dim());
@@ -452,6 +468,7 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   return a == b ? *this : reshape(sizes);
 }
 Tensor Tensor::unflatten(int64_t axis, IntList sizes) const {
+  OpScope scope("unflatten");
   int64_t d = wrapAxis("unflatten", axis, dim());
   auto part = inferSizes("unflatten", sizes, size(d), *impl_);
   std::vector<int64_t> all(this->sizes().begin(), this->sizes().begin() + d);
@@ -460,6 +477,7 @@ Tensor Tensor::unflatten(int64_t axis, IntList sizes) const {
   return reshape(all);
 }
 Tensor Tensor::asStrided(IntList sizes, IntList strides, std::optional<int64_t> offset) const {
+  OpScope scope("asStrided");
   if (sizes.size() != strides.size() || sizes.size() > kMaxRank)
     failWith(Code::ShapeMismatch, "asStrided: ", sizes.size(), " sizes and ", strides.size(), " strides");
   int64_t start = offset.value_or(storageOffset()), last = start;
@@ -477,6 +495,7 @@ Tensor Tensor::asStrided(IntList sizes, IntList strides, std::optional<int64_t> 
   return viewRecorded(*this, {ViewStep::Strided, "asStrided", sizes.vector(), strides.vector(), {start - storageOffset()}});
 }
 Tensor Tensor::diagonal(int64_t offset, int64_t dim0, int64_t dim1) const {
+  OpScope scope("diagonal");
   int64_t a = wrapAxis("diagonal", dim0, dim()), b = wrapAxis("diagonal", dim1, dim());
   if (a == b || dim() < 2)
     failWith(codes::InvalidArgument, "diagonal: needs two different axes, got ", dim0, " and ", dim1, " of ", nameOf(*impl_));
@@ -493,17 +512,20 @@ Tensor Tensor::diagonal(int64_t offset, int64_t dim0, int64_t dim1) const {
   return viewRecorded(*this, {ViewStep::Strided, "diagonal", std::move(newSizes), std::move(newStrides), {start}});
 }
 Tensor Tensor::unfold(int64_t axis, int64_t length, int64_t step) const {
+  OpScope scope("unfold");
   int64_t d = wrapAxis("unfold", axis, dim());
   if (length < 0 || length > size(d) || step <= 0)
     failWith(codes::InvalidArgument, "unfold: windows of ", length, " every ", step, " do not fit size ", size(d));
   std::vector<int64_t> newSizes(sizes().begin(), sizes().end()), newStrides(strides().begin(), strides().end());
   newSizes[static_cast<size_t>(d)] = (size(d) - length) / step + 1;
+  step = std::min(step, size(d) + 1); // a longer one reaches no second window either
   newStrides[static_cast<size_t>(d)] *= step;
   newSizes.push_back(length);
   newStrides.push_back(stride(d));
   return viewRecorded(*this, {ViewStep::Strided, "unfold", std::move(newSizes), std::move(newStrides), {0}});
 }
 std::vector<Tensor> Tensor::split(const std::vector<int64_t> &parts, int64_t axis) const {
+  OpScope scope("split");
   int64_t d = wrapAxis("split", axis, dim()), start = 0;
   std::vector<Tensor> result;
   for (int64_t part : parts) {
@@ -517,6 +539,7 @@ std::vector<Tensor> Tensor::split(const std::vector<int64_t> &parts, int64_t axi
   return result;
 }
 std::vector<Tensor> Tensor::split(int64_t part, int64_t axis) const {
+  OpScope scope("split");
   int64_t d = wrapAxis("split", axis, dim());
   if (part <= 0)
     failWith(codes::InvalidArgument, "split: size ", part, " is not positive");
@@ -526,12 +549,14 @@ std::vector<Tensor> Tensor::split(int64_t part, int64_t axis) const {
   return split(parts, axis);
 }
 std::vector<Tensor> Tensor::chunk(int64_t chunks, int64_t axis) const {
+  OpScope scope("chunk");
   if (chunks <= 0)
     failWith(codes::InvalidArgument, "chunk: ", chunks, " chunks");
   int64_t n = size(axis);
-  return split(std::max<int64_t>(1, (n + chunks - 1) / chunks), axis);
+  return split(std::max<int64_t>(1, n / chunks + (n % chunks != 0)), axis);
 }
 std::vector<Tensor> Tensor::unbind(int64_t axis) const {
+  OpScope scope("unbind");
   int64_t d = wrapAxis("unbind", axis, dim());
   std::vector<int64_t> rest;
   for (int64_t k = 0; k < dim(); ++k)

@@ -4,6 +4,7 @@
 #include "frontend/graphc/ops.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace graphc {
 
@@ -13,6 +14,9 @@ namespace {
 
 std::string array(const std::vector<int64_t> &values) { return text("array<i64", values.empty() ? "" : ": ", joined(values), ">"); }
 
+/// Of windows, strides and paddings: sizes made of them stay far from overflow.
+constexpr int64_t kLargest = int64_t{1} << 30;
+
 std::vector<int64_t> spread(const char *op, const char *what, const Extents &given, int64_t n, int64_t least) {
   if (given.size() != 1 && static_cast<int64_t>(given.size()) != n)
     failWith(codes::InvalidArgument, op, ": ", what, " has ", given.size(), " entries for ", n, " spatial dims");
@@ -21,6 +25,8 @@ std::vector<int64_t> spread(const char *op, const char *what, const Extents &giv
     values.push_back(given.at(static_cast<size_t>(d)));
     if (values.back() < least)
       failWith(codes::InvalidArgument, op, ": ", what, " ", values.back(), " is less than ", least);
+    if (values.back() > kLargest)
+      failWith(codes::InvalidArgument, op, ": ", what, " ", values.back(), " is more than ", kLargest);
   }
   return values;
 }
@@ -36,6 +42,7 @@ struct ConvShape {
 };
 
 Tensor convolve(const char *op, int64_t spatial, const Tensor &x, const Tensor &weight, const Tensor &bias, const ConvOptions &options) {
+  OpScope scope(op);
   checkImage(op, x, spatial);
   if (x.dim() == spatial + 1)
     return convolve(op, spatial, x.unsqueeze(0), weight, bias, options).squeeze(0);
@@ -45,7 +52,11 @@ Tensor convolve(const char *op, int64_t spatial, const Tensor &x, const Tensor &
   if (weight.dtype() != x.dtype() || (bias.defined() && bias.dtype() != x.dtype()))
     failWith(Code::TypeMismatch, op, ": the input ", nameOf(x), " and the weight ", nameOf(weight), " must have one dtype; convert one with to()");
   int64_t groups = options.groups;
-  if (groups < 1 || x.size(1) % groups || weight.size(0) % groups || x.size(1) != weight.size(1) * groups)
+  if (groups < 1)
+    failWith(codes::InvalidArgument, op, ": groups is ", groups, ", at least 1 is needed");
+  if (weight.numel() == 0)
+    failWith(Code::ShapeMismatch, op, ": the weight ", nameOf(weight), " has no elements");
+  if (x.size(1) % groups || weight.size(0) % groups || x.size(1) != weight.size(1) * groups)
     failWith(Code::ShapeMismatch, op, ": the input ", nameOf(x), " with ", x.size(1), " channels does not fit the weight ", nameOf(weight), " in ", groups,
              groups == 1 ? " group: it needs " : " groups: it needs ", weight.size(1) * groups);
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != weight.size(0)))
@@ -81,12 +92,17 @@ Tensor convolve(const char *op, int64_t spatial, const Tensor &x, const Tensor &
 
 Tensor convolveTransposed(const char *op, int64_t spatial, const Tensor &x, const Tensor &weight, const Tensor &bias,
                           const ConvTransposeOptions &options) {
+  OpScope scope(op);
   checkImage(op, x, spatial);
   if (x.dim() == spatial + 1)
     return convolveTransposed(op, spatial, x.unsqueeze(0), weight, bias, options).squeeze(0);
   checkDevices(op, {&x, &weight});
   int64_t groups = options.groups;
-  if (weight.dim() != spatial + 2 || groups < 1 || x.size(1) != weight.size(0) || x.size(1) % groups)
+  if (groups < 1)
+    failWith(codes::InvalidArgument, op, ": groups is ", groups, ", at least 1 is needed");
+  if (weight.numel() == 0)
+    failWith(Code::ShapeMismatch, op, ": the weight ", nameOf(weight), " has no elements");
+  if (weight.dim() != spatial + 2 || x.size(1) != weight.size(0) || x.size(1) % groups)
     failWith(Code::ShapeMismatch, op, ": the input ", nameOf(x), " does not fit the weight ", nameOf(weight), " in ", groups, " groups");
   if (weight.dtype() != x.dtype() || (bias.defined() && bias.dtype() != x.dtype()))
     failWith(Code::TypeMismatch, op, ": the input ", nameOf(x), " and the weight ", nameOf(weight), " must have one dtype; convert one with to()");
@@ -126,6 +142,7 @@ Tensor convolveTransposed(const char *op, int64_t spatial, const Tensor &x, cons
 }
 
 Tensor pool(const char *op, const char *graphOp, int64_t spatial, const Tensor &x, const Extents &window, const PoolOptions &options, bool average) {
+  OpScope scope(op);
   checkImage(op, x, spatial);
   if (x.dim() == spatial + 1)
     return pool(op, graphOp, spatial, x.unsqueeze(0), window, options, average).squeeze(0);
@@ -165,12 +182,15 @@ Tensor conv1d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOp
 Tensor conv2d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv2d", 2, x, w, b, o); }
 Tensor conv3d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvOptions &o) { return convolve("conv3d", 3, x, w, b, o); }
 Tensor convTranspose1d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+  OpScope scope("convTranspose1d");
   return convolveTransposed("convTranspose1d", 1, x, w, b, o);
 }
 Tensor convTranspose2d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+  OpScope scope("convTranspose2d");
   return convolveTransposed("convTranspose2d", 2, x, w, b, o);
 }
 Tensor convTranspose3d(const TensorArg &x, const Tensor &w, const Tensor &b, const ConvTransposeOptions &o) {
+  OpScope scope("convTranspose3d");
   return convolveTransposed("convTranspose3d", 3, x, w, b, o);
 }
 Tensor maxPool1d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("maxPool1d", "max_pool", 1, x, k, o, false); }
@@ -181,6 +201,7 @@ Tensor avgPool2d(const TensorArg &x, Extents k, const PoolOptions &o) { return p
 Tensor avgPool3d(const TensorArg &x, Extents k, const PoolOptions &o) { return pool("avgPool3d", "avg_pool", 3, x, k, o, true); }
 
 Tensor adaptiveAvgPool2d(const TensorArg &x, Extents outputSize) {
+  OpScope scope("adaptiveAvgPool2d");
   const char *op = "adaptiveAvgPool2d";
   checkImage(op, x, 2);
   if (x.dim() == 3)
@@ -203,6 +224,7 @@ Tensor adaptiveAvgPool2d(const TensorArg &x, Extents outputSize) {
 }
 
 Tensor pad(const TensorArg &x, IntList padding, PadMode mode, double value) {
+  OpScope scope("pad");
   if (padding.size() % 2 || static_cast<int64_t>(padding.size() / 2) > x.dim())
     failWith(codes::InvalidArgument, "pad: [", joined(padding), "] is not a pair for each of at most ", x.dim(), " last dims");
   size_t rank = static_cast<size_t>(x.dim());
@@ -237,6 +259,7 @@ Tensor pad(const TensorArg &x, IntList padding, PadMode mode, double value) {
 }
 
 Tensor interpolate(const TensorArg &x, IntList size, InterpolateMode mode, bool alignCorners) {
+  OpScope scope("interpolate");
   int64_t spatial = static_cast<int64_t>(size.size());
   if (x.dim() != spatial + 2)
     failWith(Code::ShapeMismatch, "interpolate: ", size.size(), " sizes for ", nameOf(x), ", which has ", x.dim() - 2, " spatial dims");

@@ -15,6 +15,10 @@ inline Tensor take(HostTensor host) {
   return fromBlob(held->raw(), held->shape().dims(), held->dtype(), [held] {});
 }
 /// Field `field` of a batch, which gives it away.
-inline Tensor take(Batch &batch, size_t field) { return take(std::exchange(batch.fields.at(field), HostTensor())); }
+inline Tensor take(Batch &batch, size_t field) {
+  if (field >= batch.fields.size())
+    throw Error(error(Code::IndexOutOfRange, "take: the batch has ", batch.fields.size(), " fields, there is no field ", field));
+  return take(std::exchange(batch.fields[field], HostTensor()));
+}
 
 } // namespace graphc::data

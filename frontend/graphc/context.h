@@ -15,6 +15,7 @@ namespace graphc {
 
 struct OpStatistics {
   int64_t calls = 0;          // ops run
+  int64_t launches = 0;       // starts of a kernel or of a plan; one may serve many tensors
   int64_t compiled = 0;       // executables built because no table held them
   int64_t fromDisk = 0;       // executables that the cache folder held
   int64_t denseCopies = 0;    // operands copied because no kernel reads them as they lie
@@ -47,6 +48,11 @@ public:
   bool gradEnabled = true;
   bool inferenceMode = false;
   bool anomalyDetection = false;
+  /// Ops give the same bits every time; where a device knows a faster way that does not, `false` allows it. The CPU has none.
+  bool deterministic = true;
+  /// Products of f32 tensors may be computed with operands of 10 bits of mantissa where the device has units for that. The CPU
+  /// has none.
+  bool allowTf32 = false;
   /// Threads one op may use; 0: as many as the process may use. Results do not depend on it.
   int threads = 0;
 

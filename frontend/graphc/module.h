@@ -248,7 +248,11 @@ public:
     items_.push_back(std::move(child));
   }
   size_t size() const { return items_.size(); }
-  const HandleType &operator[](size_t index) const { return items_.at(index); }
+  const HandleType &operator[](size_t index) const {
+    if (index >= items_.size())
+      throw Error(error(Code::IndexOutOfRange, "ModuleList: there is no module ", index, " in a list of ", items_.size()));
+    return items_[index];
+  }
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   std::string describe() const override { return "ModuleList"; }

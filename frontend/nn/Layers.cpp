@@ -195,6 +195,7 @@ std::string EmbeddingModule::describe() const {
 }
 
 PReLUModule::PReLUModule(const PReLUOptions &options) {
+  checkPositive("PReLU", "parameters", options.parameters);
   weight = addParameter("weight", full({options.parameters}, Scalar(options.initial), placeOf(options)));
 }
 std::string PReLUModule::describe() const { return text("PReLU(parameters=", weight.size(0), ")"); }

@@ -18,7 +18,7 @@ TEST(Misuse, span) {
 
 TEST(Misuse, devices) {
   EXPECT_EQ(messageOf([] { zeros({2}, {.device = "cuda:0"}); }, Code::DeviceUnavailable),
-            "full: device cuda:0 is not available to tensors in this build; \"cpu\" is");
+            "zeros: device cuda:0 is not available to tensors in this build; \"cpu\" is");
 }
 
 TEST(Misuse, shapes) {
@@ -37,9 +37,14 @@ TEST(Misuse, shapes) {
 TEST(Misuse, rankZeroHasNoSizes) {
   EXPECT_EQ(messageOf([] { tensor(1.).size(0); }, codes::InvalidArgument), "size: f32[] has rank 0 and so no axis 0");
   EXPECT_EQ(messageOf([] { tensor(1.).stride(-1); }, codes::InvalidArgument), "stride: f32[] has rank 0 and so no axis -1");
-  for (auto &op : {+[](const Tensor &x) { x.unfold(0, 1, 1); }, +[](const Tensor &x) { x.chunk(2); }, +[](const Tensor &x) { x.unbind(); },
-                   +[](const Tensor &x) { x.split(1); }, +[](const Tensor &x) { x.unflatten(0, {1, 1}); }, +[](const Tensor &x) { x.narrow(0, 0, 1); }})
-    EXPECT_EQ(messageOf([&] { op(tensor(1.)); }, codes::InvalidArgument), "size: f32[] has rank 0 and so no axis 0");
+  using Op = void (*)(const Tensor &);
+  for (auto [name, op] : std::initializer_list<std::pair<std::string, Op>>{{"unfold", [](const Tensor &x) { x.unfold(0, 1, 1); }},
+                                                                          {"chunk", [](const Tensor &x) { x.chunk(2); }},
+                                                                          {"unbind", [](const Tensor &x) { x.unbind(); }},
+                                                                          {"split", [](const Tensor &x) { x.split(1); }},
+                                                                          {"unflatten", [](const Tensor &x) { x.unflatten(0, {1, 1}); }},
+                                                                          {"narrow", [](const Tensor &x) { x.narrow(0, 0, 1); }}})
+    EXPECT_EQ(messageOf([&] { op(tensor(1.)); }, codes::InvalidArgument), name + ": f32[] has rank 0 and so no axis 0");
 }
 
 TEST(Misuse, hugeViewsDoNotWrapAround) {
@@ -153,4 +158,38 @@ TEST(Misuse, errorsSayWhereTheCallIs) {
   EXPECT_EQ(placeOf([&] { a.view({5}); }), line + 4);
   EXPECT_EQ(placeOf([&] { glu(a, 1); }), line + 5); // what the op calls inside does not count
   EXPECT_EQ(CallSite::current().line(), 0u);        // nothing is left behind
+}
+
+TEST(Misuse, messagesNameWhatWasCalled) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(messageOf([] { zeros({-1}); }, Code::ShapeMismatch), "zeros: size -1 is negative");
+  EXPECT_EQ(messageOf([] { randn({2, -3}); }, Code::ShapeMismatch), "randn: size -3 is negative");
+  EXPECT_EQ(messageOf([] { ones({2}).expand({-5}); }, Code::ShapeMismatch), "expand: size -5 of dim 0 is negative; -1 keeps a size");
+  EXPECT_EQ(messageOf([] { repeat(ones({2}), {-1}); }, codes::InvalidArgument), "repeat: -1 is negative");
+  EXPECT_EQ(messageOf([] { repeat(ones({2}), {most}); }, Code::ShapeMismatch), "repeat: 9223372036854775807 times 2 elements are too many");
+  EXPECT_EQ(messageOf([] { indexAdd(ones({2, 2}), 0, tensor({0, 5}), ones({2, 2})); }, Code::IndexOutOfRange), "indexAdd: index 5 is out of range [-2, 1] of dimension 0");
+  EXPECT_EQ(messageOf([] { remainder(ones({2}), ones({3})); }, Code::ShapeMismatch),
+            "remainder: f32[2] and f32[3] do not broadcast: dim 0 has sizes 2 and 3");
+  EXPECT_EQ(messageOf([] { lt(ones({2}), ones({3})); }, Code::ShapeMismatch), "lt: f32[2] and f32[3] do not broadcast: dim 0 has sizes 2 and 3");
+  EXPECT_EQ(messageOf([] { maskedFill(ones({2}), ones({2}), 0); }, Code::TypeMismatch), "maskedFill: the mask f32[2] is not bool; compare it with 0");
+  EXPECT_EQ(messageOf([] { logSoftmax(ones({2}), 3); }, codes::InvalidArgument), "logSoftmax: axis 3 is out of range for rank 1");
+  EXPECT_EQ(messageOf([] { argsort(ones({2}), 2); }, codes::InvalidArgument), "argsort: axis 2 is out of range for rank 1");
+  EXPECT_EQ(messageOf([] { addmm(ones({2}), ones({2, 3}), ones({2, 3})); }, Code::ShapeMismatch),
+            "addmm: f32[2, 3] and f32[2, 3] do not fit: the last size of the first, 3, must be the last but one of the second, 2");
+  Tensor two = ones({1, 2, 4, 4}), weight = ones({2, 2, 3, 3});
+  EXPECT_EQ(messageOf([&] { conv2d(two, weight, {}, {.groups = 0}); }, codes::InvalidArgument), "conv2d: groups is 0, at least 1 is needed");
+  EXPECT_EQ(messageOf([&] { conv2d(two, weight, {}, {.stride = most}); }, codes::InvalidArgument), "conv2d: stride 9223372036854775807 is more than 1073741824");
+  EXPECT_EQ(messageOf([&] { conv2d(ones({1, 0, 4, 4}), ones({2, 0, 3, 3})); }, Code::ShapeMismatch), "conv2d: the weight f32[2, 0, 3, 3] has no elements");
+  EXPECT_EQ(messageOf([&] { maxPool2d(two, most); }, codes::InvalidArgument), "maxPool2d: window 9223372036854775807 is more than 1073741824");
+  EXPECT_EQ(messageOf([&] { interpolate(two, {0, 0}); }, Code::ShapeMismatch),
+            "interpolate: dim 2 of f32[1, 2, 4, 4] cannot become 0 from 4; both must be at least 1");
+}
+
+TEST(Misuse, probabilities) {
+  EXPECT_EQ(messageOf([] { bernoulli(tensor({.5, 1.5})); }, codes::InvalidArgument),
+            "bernoulli: the probabilities f32[2] must lie in [0, 1]; its elements reach from 0.5 to 1.5");
+  EXPECT_EQ(messageOf([] { zeros({2}).bernoulli_(-1); }, codes::InvalidArgument), "bernoulli_: the probability -1 is not in [0, 1]");
+  EXPECT_EQ(messageOf([] { binaryCrossEntropy(tensor({-.5, .5}), zeros({2})); }, codes::InvalidArgument),
+            "binaryCrossEntropy: the input f32[2] must lie in [0, 1]; its elements reach from -0.5 to 0.5; use binaryCrossEntropyWithLogits() for scores, or apply sigmoid()");
+  EXPECT_EQ(messageOf([] { dropout(ones({2}), 2, true); }, codes::InvalidArgument), "dropout: the probability 2 is not in [0, 1]");
 }
