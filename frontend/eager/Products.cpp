@@ -156,6 +156,11 @@ Tensor linear(const TensorArg &x, const Tensor &weight, const Tensor &bias) {
     failWith(Code::ShapeMismatch, "linear: the bias ", nameOf(bias), " does not fit the weight ", nameOf(weight), ": it must have ", weight.size(0), " elements");
   std::vector<int64_t> sizes(x.sizes().begin(), x.sizes().end() - 1);
   sizes.push_back(weight.size(0));
+  if (weight.numel() == 0) {
+    // Nothing is summed: zeros and the bias.
+    Tensor nothing = zeros(sizes, {.dtype = dtype});
+    return bias.defined() ? add(nothing, bias) : nothing;
+  }
   Tensor rows = x.dim() == 2 ? Tensor(x) : x.reshape({-1, x.size(-1)});
   bool flip;
   rows = matrixOperand(rows, flip);

@@ -142,7 +142,7 @@ void Program::compile(const CompileSettings &, CompileReport &report) {
   text_ = written->text;
   std::string key = "program\n" + text_;
   report.fromCache = false;
-  if (auto bytes = services.withStore([&](eager::OpStore *store) { return store ? store->find("code", key) : std::nullopt; }))
+  if (auto bytes = services.findStored("code", key))
     if (auto op = eager::decodeCode(*bytes))
       if (auto loaded = services.load(*std::move(op)); loaded.ok()) {
         executable_ = *loaded;
@@ -151,10 +151,7 @@ void Program::compile(const CompileSettings &, CompileReport &report) {
   if (!executable_) {
     auto op = services.compiler().compile(*written, availableCores());
     eager::check(op.status());
-    services.withStore([&](eager::OpStore *store) {
-      if (store)
-        store->store("code", key, eager::encodeCode(*op));
-    });
+    services.store("code", key, eager::encodeCode(*op));
     auto loaded = services.load(*std::move(op));
     eager::check(loaded.status());
     executable_ = *loaded;

@@ -212,6 +212,14 @@ TEST(Encoder, StacksLayersWithOwnParameters) {
   EXPECT_EQ(encoder(ones({3, 1, 8})).sizes()[2], 8);
 }
 
+TEST(Layers, LinearOfNothingIsItsBias) {
+  nn::Linear linear(0, 3);
+  NoGrad guard;
+  linear->bias.copy_(tensor({1.0, 2.0, 3.0}));
+  EXPECT_EQ(linear(zeros({2, 0})).toVector<float>(), (std::vector<float>{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(sizesOf(nn::Linear(3, 0)(zeros({2, 3}))), (std::vector<int64_t>{2, 0}));
+}
+
 TEST(Layers, OptionsThatCannotBe) {
   EXPECT_ERROR(nn::Conv2d({.in = 3, .out = 4, .groups = 2}), Code::InvalidOption, "Conv2d: in 3 and out 4 must be multiples of groups 2");
   EXPECT_ERROR(nn::Conv2d({.in = 2, .out = 4, .kernel = {1, 2, 3}}), Code::InvalidOption, "Conv2d: kernel has 3 entries; one for all or 2 are needed");
