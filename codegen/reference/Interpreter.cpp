@@ -181,6 +181,9 @@ Status Interpreter::execute(Operation *op) {
       .Case([&](func::CallOp o) { return executeCall(o); })
       .Case([&](graph::Composite o) { return executeComposite(o); })
       .Case([&](graph::RoutineOp) { return executeRoutine(op); })
+      .Case([&](graph::IfOp o) { return executeIf(o); })
+      .Case([&](graph::WhileOp o) { return executeWhile(o); })
+      .Case([&](graph::ScanOp o) { return executeScan(o); })
       .Case([&](graph::ElementOp o) { return executeElements(o); })
       .Default([&](Operation *o) {
         return error(Code::UnsupportedOp, nameOf(o), ": the reference interpreter does not know ", o->getName().getStringRef().str());
@@ -299,6 +302,69 @@ Status Interpreter::executeElements(graph::ElementOp op) {
     }
     GRAPHC_RETURN_IF_ERROR(setWide(result, std::move(tensor)));
   }
+  return {};
+}
+
+// --- control flow
+
+Result<std::vector<WideTensor>> Interpreter::executeBody(Region &body, std::vector<WideTensor> arguments) {
+  auto outside = symbols;
+  for (auto [argument, tensor] : llvm::zip_equal(body.getArguments(), arguments))
+    GRAPHC_RETURN_IF_ERROR(setWide(argument, std::move(tensor)));
+  GRAPHC_RETURN_IF_ERROR(executeBlock(body.front(), nullptr));
+  std::vector<WideTensor> yielded;
+  for (Value v : body.front().getTerminator()->getOperands())
+    yielded.push_back(values.lookup(v));
+  symbols = std::move(outside);
+  return yielded;
+}
+
+Status Interpreter::executeIf(graph::IfOp op) {
+  bool condition = values.lookup(op.getCondition()).integers()[0] != 0;
+  GRAPHC_ASSIGN_OR_RETURN(auto yielded, executeBody(condition ? op.getThenBody() : op.getElseBody(), {}));
+  for (auto [result, tensor] : llvm::zip_equal(op.getResults(), yielded))
+    GRAPHC_RETURN_IF_ERROR(setWide(result, std::move(tensor)));
+  return {};
+}
+
+Status Interpreter::executeWhile(graph::WhileOp op) {
+  std::vector<WideTensor> carried;
+  for (Value init : op.getInits())
+    carried.push_back(values.lookup(init));
+  for (uint64_t trip = 0; carried[0].integers()[0] != 0 && (!op.getMaxTrips() || trip < *op.getMaxTrips()); ++trip) {
+    GRAPHC_ASSIGN_OR_RETURN(carried, executeBody(op.getBody(), std::move(carried)));
+  }
+  for (auto [result, tensor] : llvm::zip_equal(op.getResults(), carried))
+    GRAPHC_RETURN_IF_ERROR(setWide(result, std::move(tensor)));
+  return {};
+}
+
+Status Interpreter::executeScan(graph::ScanOp op) {
+  std::optional<int64_t> trips = sizeOf(op.getCount());
+  if (!trips)
+    return error(Code::ShapeMismatch, nameOf(op), ": the number of iterations, ", graph::toString(op.getCount()), ", has no value yet");
+  std::vector<WideTensor> carried, stacks;
+  for (Value init : op.getInits())
+    carried.push_back(values.lookup(init));
+  for (Value stacked : op.getStacked()) {
+    GRAPHC_ASSIGN_OR_RETURN(std::vector<int64_t> shape, shapeOf(stacked.getType()));
+    stacks.emplace_back(cast<RankedTensorType>(stacked.getType()).getElementType(), std::move(shape));
+  }
+  for (int64_t trip = 0; trip < *trips; ++trip) {
+    int64_t at = op.getReverse() ? *trips - 1 - trip : trip;
+    std::vector<WideTensor> arguments = std::move(carried);
+    for (Value scanned : op.getScanned())
+      arguments.push_back(values.lookup(scanned).slice(at));
+    GRAPHC_ASSIGN_OR_RETURN(auto yielded, executeBody(op.getBody(), std::move(arguments)));
+    for (size_t i = 0; i < stacks.size(); ++i)
+      stacks[i].setSlice(at, yielded[op.getNumCarried() + i]);
+    yielded.resize(op.getNumCarried());
+    carried = std::move(yielded);
+  }
+  for (auto &stack : stacks)
+    carried.push_back(std::move(stack));
+  for (auto [result, tensor] : llvm::zip_equal(op.getResults(), carried))
+    GRAPHC_RETURN_IF_ERROR(setWide(result, std::move(tensor)));
   return {};
 }
 

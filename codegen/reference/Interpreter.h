@@ -58,6 +58,11 @@ private:
   Status executeGroup(graph::GroupOp op);
   Status executeCall(mlir::func::CallOp op);
   Status executeElements(graph::ElementOp op);
+  Status executeIf(graph::IfOp op);
+  Status executeWhile(graph::WhileOp op);
+  Status executeScan(graph::ScanOp op);
+  /// Runs a body on these values; what it yields. Sizes that it decides are its own.
+  Result<std::vector<WideTensor>> executeBody(mlir::Region &body, std::vector<WideTensor> arguments);
   Status checkAssumption(graph::AssumeEqualOp op);
   Status setWide(mlir::Value v, WideTensor tensor);
   Status bindSizes(mlir::Type type, const std::vector<int64_t> &shape, const std::string &what);

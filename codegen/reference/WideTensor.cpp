@@ -74,6 +74,15 @@ std::vector<int64_t> WideTensor::strides() const {
   return result;
 }
 
+WideTensor WideTensor::slice(int64_t at) const {
+  WideTensor result(element, {sizes.begin() + 1, sizes.end()});
+  std::memcpy(result.storage.get(), static_cast<const std::byte *>(storage.get()) + at * result.count * 8, static_cast<size_t>(result.count) * 8);
+  return result;
+}
+void WideTensor::setSlice(int64_t at, const WideTensor &slice) {
+  std::memcpy(static_cast<std::byte *>(storage.get()) + at * slice.count * 8, slice.storage.get(), static_cast<size_t>(slice.count) * 8);
+}
+
 WideTensor WideTensor::reshaped(std::vector<int64_t> shape) const {
   WideTensor result = *this;
   result.sizes = std::move(shape);

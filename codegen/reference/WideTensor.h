@@ -56,6 +56,9 @@ public:
 
   WideTensor reshaped(std::vector<int64_t> shape) const;
   WideTensor clone() const;
+  /// Slice `at` along dim 0, a copy; and the same written.
+  WideTensor slice(int64_t at) const;
+  void setSlice(int64_t at, const WideTensor &slice);
 
   static WideTensor from(const HostTensor &tensor, mlir::Type elementType);
   Result<HostTensor> toHost() const;

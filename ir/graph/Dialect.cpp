@@ -31,6 +31,7 @@ void GraphDialect::initialize() {
   addRoutine();
   addComposite();
   addStructure();
+  addControl();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "ir/graph/GraphAttrs.cpp.inc"

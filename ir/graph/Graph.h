@@ -41,3 +41,5 @@ llvm::LogicalResult inferElementwise(mlir::MLIRContext *ctx, std::optional<mlir:
 #include "ir/graph/Composite.h.inc"
 #define GET_OP_CLASSES
 #include "ir/graph/Structure.h.inc"
+#define GET_OP_CLASSES
+#include "ir/graph/Control.h.inc"

@@ -29,6 +29,7 @@ def GraphDialect : Dialect {
     void addRoutine();
     void addComposite();
     void addStructure();
+    void addControl();
   public:
   }];
 }

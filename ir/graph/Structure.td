@@ -1,7 +1,6 @@
 // Fusion groups and the entry checks of symbolic sizes.
 #ifndef GRAPHC_IR_GRAPH_STRUCTURE
 #define GRAPHC_IR_GRAPH_STRUCTURE
-include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "ir/graph/GraphBase.td"
 
 // One kernel, library call, routine call or view: made by `fuse`, outlined by `kernels`.
@@ -12,10 +11,6 @@ def GroupOp : Graph_Op<"group", [NotDifferentiable, SingleBlock, RecursiveMemory
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind attr-dict-with-keyword $body `:` type($results)";
   let hasVerifier = 1;
-}
-def YieldOp : Graph_Op<"yield", [NotDifferentiable, Pure, Terminator, ReturnLike]> {
-  let arguments = (ins Variadic<GraphTensor>:$values);
-  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 // Sizes known only at run time that must agree: checked on entry, or where the size becomes known.
 def AssumeEqualOp : Graph_Op<"assume_equal", [NotDifferentiable]> {

@@ -1,6 +1,7 @@
 // Reverse accumulation over straight-line graph code. What an op contributes is its rule's business; here are the order, the
 // sums, and what has no rule of its own.
 #include "passes/vjp/Vjp.h"
+#include "ir/graph/Control.h"
 #include "ir/graph/TensorExpr.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -26,7 +27,7 @@ Gradients buildGradients(OpBuilder &b, ArrayRef<Operation *> ops, ArrayRef<Seed>
   // Values that an input reaches through differentiable ops.
   llvm::DenseSet<Value> active(inputs.begin(), inputs.end());
   for (Operation *op : ops)
-    if (!op->hasTrait<graph::NotDifferentiable>() && llvm::any_of(op->getOperands(), [&](Value v) { return active.contains(v); }))
+    if (!op->hasTrait<graph::NotDifferentiable>() && llvm::any_of(graph::inputsOf(op), [&](Value v) { return active.contains(v); }))
       for (Value result : op->getResults())
         if (isFloat(result))
           active.insert(result);
@@ -44,13 +45,16 @@ Gradients buildGradients(OpBuilder &b, ArrayRef<Operation *> ops, ArrayRef<Seed>
     SmallVector<Value> resultGrads = llvm::map_to_vector(op->getResults(), [&](Value v) { return gradients.lookup(v); });
     if (llvm::none_of(resultGrads, [](Value v) { return bool(v); }))
       continue;
-    auto needs = llvm::map_to_vector(op->getOperands(), [&](Value v) { return active.contains(v) && isFloat(v); });
-    Gradients operandGrads = buildVjp(op, b, resultGrads, needs);
-    if (failed(operandGrads))
+    // An op with bodies is replaced by one that also gives what its gradient reads.
+    SmallVector<Value> read = graph::inputsOf(op);
+    Location loc = op->getLoc();
+    auto needs = llvm::map_to_vector(read, [&](Value v) { return active.contains(v) && isFloat(v); });
+    Gradients readGrads = buildVjp(op, b, resultGrads, needs);
+    if (failed(readGrads))
       return failure();
-    for (auto [operand, gradient] : llvm::zip_equal(op->getOperands(), *operandGrads))
+    for (auto [v, gradient] : llvm::zip_equal(read, *readGrads))
       if (gradient)
-        add(operand, gradient, op->getLoc());
+        add(v, gradient, loc);
   }
   return llvm::map_to_vector(inputs, [&](Value v) { return gradients.lookup(v); });
 }
@@ -92,18 +96,18 @@ static Gradients buildFormulaVjp(graph::Composite op, OpBuilder &b, ArrayRef<Val
 }
 
 Gradients buildVjp(Operation *op, OpBuilder &b, ArrayRef<Value> resultGrads, ArrayRef<bool> needs) {
-  assert(resultGrads.size() == op->getNumResults() && needs.size() == op->getNumOperands() && "one for each");
+  SmallVector<Value> read = graph::inputsOf(op);
+  assert(resultGrads.size() == op->getNumResults() && needs.size() == read.size() && "one for each");
   if (op->hasTrait<graph::NotDifferentiable>() || llvm::none_of(needs, [](bool n) { return n; }))
-    return SmallVector<Value>(op->getNumOperands());
+    return SmallVector<Value>(read.size());
   if (auto rule = dyn_cast<graph::Differentiable>(op)) {
     Gradients gradients = rule.buildVjp(b, resultGrads, needs);
     if (failed(gradients))
       return failure();
-    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+    for (unsigned i = 0; i < read.size(); ++i) {
       if (!needs[i])
         (*gradients)[i] = {};
-      assert((!(*gradients)[i] || (*gradients)[i].getType() == op->getOperand(i).getType()) &&
-             "a gradient has the type of its operand");
+      assert((!(*gradients)[i] || (*gradients)[i].getType() == read[i].getType()) && "a gradient has the type of its operand");
     }
     return gradients;
   }

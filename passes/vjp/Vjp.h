@@ -9,10 +9,10 @@ namespace graphc {
 /// Whether `op` has a gradient: a rule of its own, or a formula to differentiate.
 bool isDifferentiable(mlir::Operation *op);
 
-/// The gradients of `op`'s operands, created at `b`'s insertion point (after the op, or where its results are known): for
-/// each operand that `needs` asks for a value of its type, or null where no gradient reaches it. `resultGrads` has one
+/// The gradients of all that `op` reads (graph::inputsOf: its operands; for one with bodies, also what they capture), created at
+/// `b`'s insertion point (after the op, or where its results are known): for each that `needs` asks for a value of its type, or null where no gradient reaches it. `resultGrads` has one
 /// value per result, null for zero, not all null. The ops created read operands and results of `op`, and are
-/// differentiable in turn. Failure comes with a diagnostic that names the op.
+/// differentiable in turn. An op with bodies may be replaced by one with more results, and is gone then. Failure comes with a diagnostic that names the op.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>> buildVjp(mlir::Operation *op, mlir::OpBuilder &b,
                                                          llvm::ArrayRef<mlir::Value> resultGrads,
                                                          llvm::ArrayRef<bool> needs);

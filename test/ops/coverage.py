@@ -10,7 +10,7 @@ WITHOUT_VALUES = {
     "weight": "a symbol, not a computation",
     "get_weight": "proved by every model with weights (test/models)",
     "group": "made by fusion; its members have tests",
-    "yield": "the terminator of a group",
+    "yield": "ends a group or a body",
     "assume_equal": "an entry check; test/frontend shows it",
 }
 
