@@ -1,10 +1,12 @@
 #include "frontend/compile/Phases.h"
 #include "codegen/common/Passes.h"
 #include "codegen/cuda/Passes.h"
+#include "ir/graph/Control.h"
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/autocast/Autocast.h"
+#include "passes/control/Control.h"
 #include "passes/decompose/Decompose.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/fuse/Fuse.h"
@@ -32,6 +34,9 @@ LogicalResult onlyOps(ModuleOp module, llvm::function_ref<bool(Operation *)> all
   return result;
 }
 
+/// An op with bodies, or what ends one.
+bool isStructure(Operation *op) { return graph::isControl(op) || isa<graph::YieldOp>(op); }
+
 LogicalResult imported(ModuleOp module) {
   return onlyOps(module, [](Operation *op) { return !isa<UnknownLoc>(op->getLoc()); }, "every op has a location");
 }
@@ -55,7 +60,7 @@ LogicalResult fused(ModuleOp module) {
       module,
       [](Operation *op) {
         return isa<graph::GroupOp, graph::ConstantOp, graph::GetWeightOp, graph::AssumeEqualOp>(op) ||
-               isa<graph::GroupOp>(op->getParentOp());
+               isa<graph::GroupOp>(op->getParentOp()) || isStructure(op);
       },
       "every op is in a group");
 }
@@ -63,9 +68,9 @@ LogicalResult outlined(ModuleOp module) {
   return onlyOps(
       module,
       [](Operation *op) {
-        return isa<plan::PlanDialect>(op->getDialect()) || isa<graph::ConstantOp, graph::GetWeightOp>(op);
+        return isa<plan::PlanDialect>(op->getDialect()) || isa<graph::ConstantOp, graph::GetWeightOp>(op) || isStructure(op);
       },
-      "only plan commands, literals and weights are left");
+      "only plan commands, control flow, literals and weights are left");
 }
 LogicalResult placed(ModuleOp module) {
   return onlyOps(
@@ -121,6 +126,7 @@ const Phase table[] = {
          Type low = autocastTypeAt(op);
          return bf16 && low && low.isBF16() && cast<RankedTensorType>(op->getResult(0).getType()).getElementType().isBF16();
        }));
+       pm.addPass(createControlPass());
        pm.addPass(createSimplifyPass());
      },
      anything},

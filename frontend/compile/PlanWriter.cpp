@@ -1,5 +1,6 @@
 #include "frontend/compile/PlanWriter.h"
 #include "codegen/common/Schedule.h"
+#include "ir/graph/Control.h"
 #include "ir/kernel/Segments.h"
 #include "passes/fuse/StridedView.h"
 #include "passes/plan/PlaceBuffers.h"
@@ -76,6 +77,7 @@ public:
       addModules();
     if (failed(writeParameters(func)))
       return failure();
+    commands = &plan->main;
     Block &block = func.getBody().front();
     for (Operation &op : block.without_terminator())
       if (failed(writeOp(&op)))
@@ -154,17 +156,20 @@ private:
   }
 
   //===-- buffers -----------------------------------------------------------------------------------------------===//
-  plan::BufferT &addBuffer(Value value, plan::BufferKind kind, int index = -1) {
+  plan::BufferT &addBuffer(RankedTensorType type, std::string name, plan::BufferKind kind, int index = -1) {
     auto buffer = std::make_unique<plan::BufferT>();
-    auto type = cast<RankedTensorType>(value.getType());
-    buffer->name = nameOf(value.getLoc());
+    buffer->name = std::move(name);
     buffer->dtype = planDType(type.getElementType());
     buffer->dims = exprList(dimsOf(type));
     buffer->kind = kind;
     buffer->index = index;
-    buffers[value] = plan->buffers.size();
     plan->buffers.push_back(std::move(buffer));
     return *plan->buffers.back();
+  }
+  plan::BufferT &addBuffer(Value value, plan::BufferKind kind, int index = -1) {
+    auto &buffer = addBuffer(cast<RankedTensorType>(value.getType()), nameOf(value.getLoc()), kind, index);
+    buffers[value] = plan->buffers.size() - 1;
+    return buffer;
   }
   int buffer(Value v) {
     assert(buffers.count(v) && "a value is defined before it is used");
@@ -235,7 +240,7 @@ private:
     if (!result.hasOneUse() || !isa<plan::DispatchOp, plan::LibraryOp>(result.getOwner()) || placeOf(result) != "temp")
       return {};
     auto concat = dyn_cast<plan::ConcatOp>(*result.getUsers().begin());
-    if (!concat || concat.getPrepare())
+    if (!concat || concat.getPrepare() || concat->getBlock() != result.getOwner()->getBlock())
       return {};
     for (AffineExpr dim : ArrayRef(dimsOf(concat.getType())).take_front(concat.getAxis()))
       if (!graph::isSize(dim, 1))
@@ -276,6 +281,8 @@ private:
       if (place.consume_front("output ") && !place.getAsInteger(10, number)) {
         addBuffer(result, plan::BufferKind::Output, number);
         plan->outputs[number]->buffer = plan->buffers.size() - 1;
+      } else if (place.consume_front("yield ") && !place.getAsInteger(10, number)) {
+        addBuffer(result, plan::BufferKind::Alias).alias_of = yieldTargets[number];
       } else if (place.consume_front("inplace ") && !place.getAsInteger(10, number)) {
         addBuffer(result, plan::BufferKind::Alias).alias_of = buffer(op->getOperand(number));
       } else if (place == "prepared") {
@@ -297,7 +304,7 @@ private:
     command->reads = std::move(reads);
     command->writes = std::move(writes);
     command->action.Set(std::move(action));
-    auto &list = op->hasAttr("prepare") ? plan->prepare : plan->main;
+    auto &list = op->hasAttr("prepare") ? plan->prepare : *commands;
     list.push_back(std::move(command));
     return *list.back();
   }
@@ -334,6 +341,9 @@ private:
           return success();
         })
         .Case([&](plan::ConcatOp o) { return writeConcat(o); })
+        .Case([&](graph::IfOp o) { return writeIf(o); })
+        .Case([&](graph::WhileOp o) { return writeWhile(o); })
+        .Case([&](graph::ScanOp o) { return writeScan(o); })
         .Case([&](plan::CheckOp o) {
           auto sizes = o.getSizes().getDims();
           for (unsigned i = 1; i < sizes.size(); ++i) {
@@ -619,6 +629,136 @@ private:
     return success();
   }
 
+  //===-- control flow ------------------------------------------------------------------------------------------===//
+  using CommandList = std::vector<std::unique_ptr<plan::CommandT>>;
+
+  void copyTo(Operation *op, Value from, int to) {
+    plan::CopyT copy;
+    copy.src = denseOperand(from);
+    copy.dst = std::make_unique<plan::OperandT>();
+    copy.dst->buffer = to;
+    copy.dst->dims = copy.src->dims;
+    int source = copy.src->buffer;
+    addCommand(op, std::move(copy), {source}, {to});
+  }
+
+  /// The commands of a body whose yielded values become `targets`.
+  FailureOr<CommandList> writeBody(Region &body, std::vector<int> targets) {
+    CommandList list;
+    CommandList *outerCommands = std::exchange(commands, &list);
+    std::vector<int> outerTargets = std::exchange(yieldTargets, std::move(targets));
+    LogicalResult result = success();
+    for (Operation &op : body.front().without_terminator())
+      if (failed(result = writeOp(&op)))
+        break;
+    if (succeeded(result)) {
+      Operation *yield = body.front().getTerminator();
+      for (OpOperand &yielded : yield->getOpOperands()) {
+        unsigned i = yielded.getOperandNumber();
+        Value root = memoryRoot(yielded.get());
+        auto computed = dyn_cast<OpResult>(root);
+        auto argument = dyn_cast<BlockArgument>(root);
+        bool there = computed ? placeOf(computed) == "yield " + std::to_string(i) && computed.getOwner()->getBlock() == yield->getBlock()
+                              : argument && argument.getOwner() == yield->getBlock() && buffer(root) == yieldTargets[i];
+        if (!there)
+          copyTo(yield, yielded.get(), yieldTargets[i]);
+      }
+    }
+    commands = outerCommands;
+    yieldTargets = std::move(outerTargets);
+    if (failed(result))
+      return failure();
+    return list;
+  }
+
+  /// Buffers that a command with bodies reads from outside.
+  std::vector<int> readsOf(Operation *op) {
+    std::vector<int> reads;
+    for (Value v : graph::inputsOf(op))
+      if (auto it = buffers.find(v); it != buffers.end())
+        reads.push_back(it->second);
+    return reads;
+  }
+
+  LogicalResult writeIf(graph::IfOp op) {
+    placeResults(op);
+    std::vector<int> results = bufferList(op.getResults());
+    std::vector<int> reads = readsOf(op);
+    plan::IfT branch;
+    branch.condition = buffer(op.getCondition());
+    auto thenList = writeBody(op.getThenBody(), results), elseList = writeBody(op.getElseBody(), results);
+    if (failed(thenList) || failed(elseList))
+      return failure();
+    branch.then_commands = std::move(*thenList);
+    branch.else_commands = std::move(*elseList);
+    addCommand(op, std::move(branch), reads, results);
+    return success();
+  }
+
+  /// Memory of the carried values: that of the results, with the operands in it.
+  std::vector<int> startCarried(Operation *op, ValueRange inits) {
+    std::vector<int> carried;
+    for (auto [i, init] : llvm::enumerate(inits)) {
+      OpResult result = op->getResult(i);
+      if (!placeOf(result).starts_with("inplace "))
+        copyTo(op, init, buffer(result));
+      carried.push_back(buffer(result));
+      buffers[op->getRegion(0).getArgument(i)] = carried.back();
+    }
+    return carried;
+  }
+
+  LogicalResult writeWhile(graph::WhileOp op) {
+    placeResults(op);
+    std::vector<int> carried = startCarried(op, op.getInits());
+    std::vector<int> reads = readsOf(op);
+    plan::LoopT loop;
+    loop.condition = carried[0];
+    if (op.getMaxTrips())
+      loop.trip_count = expr(graph::constantDim(*op.getMaxTrips(), ctx));
+    auto body = writeBody(op.getBody(), carried);
+    if (failed(body))
+      return failure();
+    loop.body = std::move(*body);
+    addCommand(op, std::move(loop), reads, carried);
+    return success();
+  }
+
+  /// Slice `at` along dim 0 of a stack.
+  int sliceOf(Value stack, AffineExpr at) {
+    auto type = graph::sliceType(stack.getType());
+    int bytes = byteExpr(at * graph::product(dimsOf(type), ctx), type);
+    auto &part = addBuffer(type, nameOf(stack.getLoc()), plan::BufferKind::Alias);
+    part.alias_of = buffer(stack);
+    part.alias_offset = bytes;
+    return plan->buffers.size() - 1;
+  }
+
+  LogicalResult writeScan(graph::ScanOp op) {
+    placeResults(op);
+    std::vector<int> targets = startCarried(op, op.getInits());
+    std::vector<int> reads = readsOf(op), writes = bufferList(op.getResults());
+    AffineExpr count = op.getCount();
+    AffineExpr trip = graph::symbolDim("trip." + std::to_string(scans++), ctx);
+    plan::LoopT loop;
+    loop.trip_count = expr(count);
+    loop.counter = symbol(cast<AffineSymbolExpr>(trip).getPosition());
+    int last = expr(graph::simplify(count - 1));
+    plan->symbols[loop.counter]->lo = 0;
+    plan->symbols[loop.counter]->bound = last;
+    AffineExpr at = op.getReverse() ? count - 1 - trip : trip;
+    for (auto [scanned, argument] : llvm::zip_equal(op.getScanned(), op.getSliceArgs()))
+      buffers[argument] = sliceOf(scanned, at);
+    for (Value stacked : op.getStacked())
+      targets.push_back(sliceOf(stacked, at));
+    auto body = writeBody(op.getBody(), targets);
+    if (failed(body))
+      return failure();
+    loop.body = std::move(*body);
+    addCommand(op, std::move(loop), reads, writes);
+    return success();
+  }
+
   /// What could not be computed in an output's memory is copied there.
   void writeReturns(func::FuncOp func, Operation *terminator) {
     for (OpOperand &returned : terminator->getOpOperands()) {
@@ -657,6 +797,9 @@ private:
   codegen::cuda::DeviceCode *device;
   MLIRContext *ctx;
   std::unique_ptr<plan::PlanT> plan;
+  CommandList *commands = nullptr; // the list that is being written
+  std::vector<int> yieldTargets;   // of the body that is being written
+  unsigned scans = 0;
   llvm::DenseMap<AffineExpr, int> exprs;
   llvm::DenseMap<unsigned, int> symbols;
   llvm::DenseMap<Value, int> buffers;

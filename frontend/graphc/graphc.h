@@ -6,6 +6,7 @@
 #include "frontend/graphc/checkpoint.h"
 #include "frontend/graphc/compile.h"
 #include "frontend/graphc/context.h"
+#include "frontend/graphc/control.h"
 #include "frontend/graphc/custom_op.h"
 #include "frontend/graphc/data.h"
 #include "frontend/graphc/datasets.h"

@@ -1,5 +1,7 @@
 #include "frontend/onnx/GraphImport.h"
 
+#include "ir/graph/Control.h"
+
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -81,7 +83,7 @@ GraphImporter::GraphImporter(const ::onnx::ModelProto &model, std::vector<std::o
 
 void GraphImporter::loadHandlers() {
   for (auto table : {elementwiseOps(), movementOps(), indexOps(), generateOps(), reduceOps(), contractionOps(), convolutionOps(),
-                     poolOps(), normOps(), quantizeOps(), resizeOps(), lossOps(), attentionOps(), routineOps(), sequenceOps()})
+                     poolOps(), normOps(), quantizeOps(), resizeOps(), lossOps(), attentionOps(), routineOps(), sequenceOps(), controlOps(), recurrentOps(), signalOps()})
     for (const Handler &h : table)
       handlers[{h.domain, h.op}].push_back(h);
   for (RegisteredOperationName op : ctx->getRegisteredOperationsByDialect("graph"))
@@ -333,6 +335,11 @@ std::string GraphImporter::weightFor(Literal &literal, const std::string &name) 
 Value GraphImporter::materialize(Tensor &t, Build &at) {
   if (t.value)
     return t.value;
+  // What has no operands may be needed after the body that needs it first: it goes in front of the op with the body.
+  OpBuilder::InsertionGuard guard(builder);
+  Block &entry = function.getBody().front();
+  if (builder.getInsertionBlock() != &entry)
+    builder.setInsertionPoint(graph::ancestorIn(entry, builder.getInsertionBlock()->getParentOp()));
   if (!t.literal && t.known) {
     if (t.known->floating || t.known->constants()) {
       t.literal = literalOf(*t.known, t.type);
@@ -499,7 +506,7 @@ void GraphImporter::importNode(const NodeProto &proto, Scope &scope, int index) 
   }
 }
 
-std::vector<TensorPtr> GraphImporter::inlineGraph(const GraphProto &graph, Scope &outer) {
+std::vector<TensorPtr> GraphImporter::inlineGraph(const GraphProto &graph, Scope &outer, ArrayRef<TensorPtr> inputs) {
   Scope scope;
   scope.parent = &outer;
   scope.prefix = outer.prefix;
@@ -511,6 +518,8 @@ std::vector<TensorPtr> GraphImporter::inlineGraph(const GraphProto &graph, Scope
     t->type = t->literal->type;
     scope.values[t->name] = t;
   }
+  for (int i = 0; i < graph.input_size() && i < static_cast<int>(inputs.size()); ++i)
+    scope.values[graph.input(i).name()] = inputs[i];
   importNodes(graph.node(), scope, false);
   std::vector<TensorPtr> outputs;
   for (const auto &out : graph.output()) {

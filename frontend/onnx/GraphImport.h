@@ -57,8 +57,8 @@ public:
   std::optional<Known> knownOf(Tensor &tensor);
   const LiteralSource &literalSource() const { return source; }
   SizeFacts facts;
-  /// Imports the body of an If branch or function into the current block; results in order.
-  std::vector<TensorPtr> inlineGraph(const ::onnx::GraphProto &graph, Scope &scope);
+  /// Imports the body of an If branch or a loop into the current block, with these as its inputs; results in order.
+  std::vector<TensorPtr> inlineGraph(const ::onnx::GraphProto &graph, Scope &scope, ArrayRef<TensorPtr> inputs = {});
   bool inlineFunction(const ::onnx::NodeProto &node, Scope &scope);
   Report *report = nullptr;
   std::set<std::string> valueInputs;

@@ -125,6 +125,10 @@ std::vector<double> Node::floats(StringRef name) const {
   auto *a = typed(*this, name, AttributeProto::FLOATS, "a list of floats");
   return a ? std::vector<double>(a->floats().begin(), a->floats().end()) : std::vector<double>();
 }
+std::vector<std::string> Node::strings(StringRef name) const {
+  auto *a = typed(*this, name, AttributeProto::STRINGS, "a list of strings");
+  return a ? std::vector<std::string>(a->strings().begin(), a->strings().end()) : std::vector<std::string>();
+}
 std::shared_ptr<Literal> Node::tensor(StringRef name) const {
   auto *a = typed(*this, name, AttributeProto::TENSOR, "a tensor");
   return a ? decodeTensor(a->t(), std::nullopt, importer.literalSource()) : nullptr;

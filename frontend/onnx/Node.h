@@ -54,6 +54,7 @@ public:
   std::string s(StringRef name, StringRef otherwise) const;
   std::vector<int64_t> ints(StringRef name) const;
   std::vector<double> floats(StringRef name) const;
+  std::vector<std::string> strings(StringRef name) const;
   std::shared_ptr<Literal> tensor(StringRef name) const;
   const ::onnx::GraphProto *graphAttr(StringRef name) const;
 
@@ -102,6 +103,9 @@ ArrayRef<Handler> lossOps();
 ArrayRef<Handler> attentionOps();
 ArrayRef<Handler> routineOps();
 ArrayRef<Handler> sequenceOps();
+ArrayRef<Handler> controlOps();
+ArrayRef<Handler> recurrentOps();
+ArrayRef<Handler> signalOps();
 
 /// Why an operator that exists in ONNX is not imported; empty when nothing is known of it.
 StringRef unsupportedReason(StringRef domain, StringRef op);

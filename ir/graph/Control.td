@@ -51,7 +51,7 @@ def ScanOp : Graph_Control<"scan", [AttrSizedOperandSegments,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $trips (`reverse` $reverse^)? `carry` `(` $inits `)` `over` `(` $scanned `)` $body attr-dict-with-keyword
-    `:` `(` type($inits) `)` `(` type($scanned) `)` `->` `(` type($results) `)`
+    `:` functional-type(operands, results)
   }];
   // `slices`: the types of the slices that the body yields for the stacked results.
   let builders = [OpBuilder<(ins "::mlir::AffineExpr":$trips, "::mlir::ValueRange":$inits, "::mlir::ValueRange":$scanned,

@@ -11,6 +11,7 @@
 // Casts of weights depend on weights alone, so `fuse` puts them into @prepare. A value is cast once, however many read it. What
 // leaves the function keeps its type.
 #include "passes/autocast/Autocast.h"
+#include "ir/graph/Control.h"
 #include "passes/simplify/Weights.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -44,7 +45,7 @@ public:
       if (op == func)
         return;
       Type low = autocastTypeAt(op);
-      if (low && isa<GraphDialect>(op->getDialect()) && !isSourceOrCast(op))
+      if (low && isa<GraphDialect>(op->getDialect()) && !keepsTypes(op))
         cast(op, low);
       else
         restoreOperands(op);
@@ -53,7 +54,8 @@ public:
 
 private:
   /// Weights and literals are cast where they are used; a cast already says what it wants.
-  static bool isSourceOrCast(Operation *op) { return isa<ConstantOp, GetWeightOp, CastOp>(op); }
+  /// Bodies take and yield what they were written with.
+  static bool keepsTypes(Operation *op) { return isa<ConstantOp, GetWeightOp, CastOp, YieldOp>(op) || isControl(op); }
 
   static bool isCastable(Type type, Type low) {
     auto tensor = dyn_cast<RankedTensorType>(type);

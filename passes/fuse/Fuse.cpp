@@ -16,8 +16,10 @@
 //   4. An op with consumers in several groups joins one of them as a further output when its shape is that group's.
 //   5. Reductions to the same shape that read the same values are one kernel that reads them once: the gradients of a scale and
 //      its bias, the maxima of windows and their places.
+// Bodies of if, while and scan are blocks of their own: their ops join each other only. An op with bodies stays as it is.
 // Ops that depend on weights alone never join others: they run once, in @prepare. The one exception is marked by `select`: a
 // transpose that only undoes a packing is read inside the kernel that uses the weight.
+#include "ir/graph/Control.h"
 #include "ir/graph/Pooling.h"
 #include "passes/fuse/DirectConv.h"
 #include "passes/fuse/Epilogue.h"
@@ -116,7 +118,7 @@ private:
         continue;
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getResult(0).getUses())
-        if (isa<ElementOp>(use.getOwner()))
+        if (isa<ElementOp>(use.getOwner()) && (splat || use.getOwner()->getBlock() == &block)) // a body would repeat it
           uses.push_back(&use);
       if (op->getResult(0).hasOneUse())
         continue;
@@ -146,9 +148,10 @@ private:
       if (op.getNumResults() == 0)
         continue;
       bool isConstant = isSource(&op);
-      if (!isConstant && !op.hasAttr(kUnpackAttr) && !readsSizes(op) && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
+      if (!isConstant && !isControl(&op) && !op.hasAttr(kUnpackAttr) && !readsSizes(op) && llvm::all_of(op.getResultTypes(), [](Type t) { return cast<RankedTensorType>(t).hasStaticShape(); }))
         isConstant = llvm::all_of(op.getOperands(), [&](Value v) {
-          return v.getDefiningOp() && constants.contains(v.getDefiningOp());
+          Operation *def = v.getDefiningOp();
+          return def && (constants.contains(def) || (def->getBlock() != &block && (isSource(def) || def->hasAttr("prepare"))));
         });
       if (isConstant)
         constants.insert(&op);
@@ -170,7 +173,8 @@ private:
       Group group;
       group.ops = {op};
       group.constant = constants.contains(op);
-      group.kind = isa<RoutineOp>(op)                              ? GroupKind::Routine
+      group.kind = isControl(op)                                   ? GroupKind::Control
+                   : isa<RoutineOp>(op)                            ? GroupKind::Routine
                    : isa<ReshapeOp>(op) || contiguousOffset(op)    ? GroupKind::View
                    : isa<ConcatOp>(op)                             ? GroupKind::Concat
                                                                    : GroupKind::Loop;
@@ -636,6 +640,10 @@ private:
       place[&op] = i;
     for (int id : groups.order()) {
       Group &group = groups[id];
+      if (group.kind == GroupKind::Control) {
+        group.ops[0]->moveBefore(terminator);
+        continue;
+      }
       llvm::sort(group.ops, [&](Operation *a, Operation *b) { return place.lookup(a) < place.lookup(b); });
       SmallVector<Value> outputs;
       SmallVector<Location> locations;
@@ -691,7 +699,15 @@ struct Fuse : PassWrapper<Fuse, OperationPass<func::FuncOp>> {
   StringRef getDescription() const final { return "group ops into kernels, library calls, routines and views"; }
   void runOnOperation() final {
     if (!getOperation().isExternal())
-      Fusion(getOperation().getBody().front(), unfused).run();
+      fuse(getOperation().getBody().front());
+  }
+  /// A block before the bodies in it: what they read of it is decided first.
+  void fuse(Block &block) {
+    Fusion(block, unfused).run();
+    for (Operation &op : block)
+      if (isControl(&op))
+        for (Region &region : op.getRegions())
+          fuse(region.front());
   }
   bool unfused;
 };

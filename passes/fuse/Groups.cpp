@@ -1,4 +1,5 @@
 #include "passes/fuse/Groups.h"
+#include "ir/graph/Control.h"
 #include <queue>
 #include <set>
 
@@ -18,6 +19,8 @@ StringRef graphc::groupKindName(GroupKind kind) {
     return "view";
   case GroupKind::Concat:
     return "concat";
+  case GroupKind::Control:
+    return "control";
   }
   llvm_unreachable("every kind has a name");
 }
@@ -53,7 +56,7 @@ bool Groups::dependsOn(int from, int target, bool ignoreDirect) const {
   while (!stack.empty()) {
     int id = stack.pop_back_val();
     for (Operation *op : groups[id].ops)
-      for (Value operand : op->getOperands()) {
+      for (Value operand : inputsOf(op)) {
         Operation *def = operand.getDefiningOp();
         int producer = def ? idOf(def) : -1;
         if (producer < 0 || producer == id)
@@ -95,7 +98,7 @@ SmallVector<int> Groups::order() const {
     std::set<int> producers;
     for (Operation *op : group.ops) {
       last[id] = std::max(last[id], position.lookup(op));
-      for (Value operand : op->getOperands())
+      for (Value operand : inputsOf(op))
         if (Operation *def = operand.getDefiningOp())
           if (int p = idOf(def); p >= 0 && p != (int)id)
             producers.insert(p);

@@ -4,7 +4,7 @@
 
 namespace graphc {
 
-enum class GroupKind { Loop, Library, Routine, View, Concat };
+enum class GroupKind { Loop, Library, Routine, View, Concat, Control };
 llvm::StringRef groupKindName(GroupKind kind);
 
 struct Group {
@@ -22,9 +22,12 @@ public:
 
   Group &of(mlir::Operation *op) { return groups[index.lookup(op)]; }
   bool has(mlir::Operation *op) const { return index.count(op); }
+  /// Of an op inside a body: that of the op with the body. -1: in no group.
   int idOf(mlir::Operation *op) const {
-    auto it = index.find(op);
-    return it == index.end() ? -1 : it->second;
+    for (; op; op = op->getParentOp())
+      if (auto it = index.find(op); it != index.end())
+        return it->second;
+    return -1;
   }
   Group &operator[](int id) { return groups[id]; }
   int add(Group group);

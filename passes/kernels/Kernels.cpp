@@ -3,6 +3,8 @@
 //
 //     %1 = graph.group "loop" { … }   =>   kernel.func @main_3_softmax(…) { … }
 //                                          %1 = plan.dispatch @main_3_softmax (%0) scalars <[n]> : …
+//
+// if, while and scan stay; their bodies hold plan ops in turn.
 #include "passes/kernels/Kernels.h"
 #include "passes/fuse/StridedView.h"
 #include "passes/kernels/LibraryCalls.h"
@@ -142,12 +144,20 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
 
   LogicalResult outline(func::FuncOp func) {
     unsigned number = 0;
-    for (auto check : llvm::make_early_inc_range(func.getOps<AssumeEqualOp>())) {
+    SmallVector<AssumeEqualOp> checks;
+    SmallVector<GroupOp> groups;
+    func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (auto check = dyn_cast<AssumeEqualOp>(op))
+        checks.push_back(check);
+      if (auto group = dyn_cast<GroupOp>(op))
+        groups.push_back(group);
+    });
+    for (AssumeEqualOp check : checks) {
       OpBuilder b(check);
       plan::CheckOp::create(b, check.getLoc(), check.getSizes(), check.getMessage());
       check.erase();
     }
-    for (GroupOp group : llvm::make_early_inc_range(func.getOps<GroupOp>())) {
+    for (GroupOp group : groups) {
       OpBuilder b(group);
       StringRef kind = group.getKind();
       SmallVector<Value> results;

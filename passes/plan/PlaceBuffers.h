@@ -15,6 +15,9 @@ inline constexpr llvm::StringLiteral kUpdates = "graph.updates";
 /// `graphc-probe-groups`: every group result becomes a result of the function, for `graphc verify`.
 std::unique_ptr<mlir::Pass> createProbeGroupsPass();
 
+/// `v` in memory of its own: a command that copies it.
+mlir::Value copyOf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value v);
+
 /// The value whose memory `v` shares: through views and in-place results.
 mlir::Value memoryRoot(mlir::Value v);
 

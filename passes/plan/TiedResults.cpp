@@ -55,19 +55,9 @@ private:
       Value root = memoryRoot(returned.get());
       auto tied = func.getResultAttrOfType<IntegerAttr>(returned.getOperandNumber(), kUpdates);
       bool itself = tied && root == func.getArgument(tied.getInt());
-      auto type = cast<RankedTensorType>(returned.get().getType());
       if (!arguments.contains(root) || itself)
         continue;
-      Value whole = returned.get();
-      if (type.getRank() == 0) { // a concatenation needs an axis
-        auto one = RankedTensorType::get({1}, type.getElementType());
-        auto start = graph::DimsAttr::get(b.getContext(), {graph::constantDim(0, b.getContext())});
-        whole = plan::ViewOp::create(b, terminator->getLoc(), one, whole, start, UnitAttr());
-        whole = plan::ConcatOp::create(b, terminator->getLoc(), one, ValueRange{whole}, 0);
-        returned.set(plan::ViewOp::create(b, terminator->getLoc(), type, whole, start, UnitAttr()));
-      } else {
-        returned.set(plan::ConcatOp::create(b, terminator->getLoc(), type, ValueRange{whole}, 0));
-      }
+      returned.set(copyOf(b, terminator->getLoc(), returned.get()));
     }
   }
 

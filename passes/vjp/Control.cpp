@@ -21,6 +21,13 @@ static SmallVector<Operation *> opsOf(Block &block) {
   return ops;
 }
 
+/// At the end of a block that belongs to no op yet.
+static OpBuilder atEnd(Block &block, MLIRContext *ctx) {
+  OpBuilder b(ctx);
+  b.setInsertionPointToEnd(&block);
+  return b;
+}
+
 /// Values of the body `forward` that `backward` reads. What needs no operands to compute is computed again there instead.
 static llvm::SetVector<Value> residualsOf(Block &forward, Region &backward) {
   llvm::SetVector<Value> residuals;
@@ -33,7 +40,8 @@ static llvm::SetVector<Value> residualsOf(Block &forward, Region &backward) {
   for (Value v : residuals)
     if (Operation *def = v.getDefiningOp(); def && def->getNumOperands() == 0 && def->getNumRegions() == 0)
       literals.push_back(v);
-  OpBuilder b = OpBuilder::atBlockBegin(&backward.front());
+  OpBuilder b(forward.getParentOp()->getContext());
+  b.setInsertionPointToStart(&backward.front());
   for (Value v : literals) {
     Value copy = b.clone(*v.getDefiningOp())->getResult(cast<OpResult>(v).getResultNumber());
     v.replaceUsesWithIf(copy, [&](OpOperand &use) { return backward.isAncestor(use.getOwner()->getParentRegion()); });
@@ -64,7 +72,7 @@ Gradients IfOp::buildVjp(OpBuilder &b, ArrayRef<Value> grads, ArrayRef<bool> nee
     for (auto [yielded, gradient] : llvm::zip_equal(body.getTerminator()->getOperands(), grads))
       if (gradient)
         seeds.push_back({yielded, gradient});
-    OpBuilder inner = OpBuilder::atBlockEnd(&backward[i].emplaceBlock());
+    OpBuilder inner = atEnd(backward[i].emplaceBlock(), getContext());
     auto gradients = buildGradients(inner, opsOf(body), seeds, wanted);
     if (failed(gradients))
       return failure();
@@ -75,7 +83,7 @@ Gradients IfOp::buildVjp(OpBuilder &b, ArrayRef<Value> grads, ArrayRef<bool> nee
     if (found[0][n] || found[1][n])
       types.push_back(v.getType());
   for (int i = 0; i < 2; ++i) {
-    OpBuilder inner = OpBuilder::atBlockEnd(&backward[i].front());
+    OpBuilder inner = atEnd(backward[i].front(), getContext());
     SmallVector<Value> yielded;
     for (auto [n, v] : llvm::enumerate(wanted))
       if (found[0][n] || found[1][n])
@@ -151,7 +159,7 @@ Gradients ScanOp::buildVjp(OpBuilder &b, ArrayRef<Value> grads, ArrayRef<bool> n
 
   Region backward;
   Block &block = backward.emplaceBlock();
-  OpBuilder inner = OpBuilder::atBlockEnd(&block);
+  OpBuilder inner = atEnd(block, getContext());
   // Carried: the gradient of every float that the scan carries, then the sums for what the body captures.
   SmallVector<unsigned> states, captures, slices, stacks;
   SmallVector<Value> wanted, inits, stacksRead;
@@ -184,6 +192,7 @@ Gradients ScanOp::buildVjp(OpBuilder &b, ArrayRef<Value> grads, ArrayRef<bool> n
   auto found = buildGradients(inner, opsOf(body), seeds, wanted);
   if (failed(found))
     return failure();
+  yielded.assign(body.getTerminator()->operand_begin(), body.getTerminator()->operand_end()); // an op with bodies has been replaced
   SmallVector<Value> next, gradientSlices;
   auto at = found->begin();
   for (unsigned i : states) {

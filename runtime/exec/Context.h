@@ -58,6 +58,7 @@ private:
   Status resolveStepSizes(const Step &step);
   Status resolveAllSizes(const std::vector<Step> &steps);
   Status specialise();
+  Status countTo(int symbol, int64_t trip);
   Status symbolBound(int symbol, int64_t value, const Step &step);
   Status checkOperand(const Step &step, const OperandInfo &operand);
   int64_t valueOf(int expr, int64_t fallback) const { return expr < 0 ? fallback : values_[expr]; }

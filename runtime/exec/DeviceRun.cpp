@@ -371,6 +371,8 @@ Status DeviceRun::walkStep(const Step &step, Queue &queue, int stream, const Run
     GRAPHC_RETURN_IF_ERROR(reserveWorkspace());
     GRAPHC_RETURN_IF_ERROR(context_.placeLate(step));
     GRAPHC_RETURN_IF_ERROR(context_.resolveStep(step));
+  } else if (step.moving) {
+    GRAPHC_RETURN_IF_ERROR(context_.resolveStep(step));
   }
   switch (step.kind) {
   case Action::Dispatch:
@@ -486,7 +488,7 @@ Status DeviceRun::loop(const Step &step, Queue &queue, int stream, const RunOpti
         break;
     }
     if (loop.counter >= 0)
-      GRAPHC_RETURN_IF_ERROR(context_.symbolBound(loop.counter, i, step));
+      GRAPHC_RETURN_IF_ERROR(context_.program_.counter[loop.counter] ? context_.countTo(loop.counter, i) : context_.symbolBound(loop.counter, i, step));
     if (options.cancelled && options.cancelled->load(std::memory_order_relaxed))
       return error(Code::Cancelled, "the call was cancelled in iteration ", i, " of ", context_.where(step));
     GRAPHC_RETURN_IF_ERROR(walkSteps(step.body, queue, stream, options));

@@ -1,11 +1,13 @@
 #include "runtime/exec/Program.h"
 
 #include "runtime/exec/Context.h"
+#include "runtime/exec/LiveRanges.h"
 #include "runtime/memory/MappedFile.h"
 #include "runtime/plan/Exprs.h"
 #include "runtime/plan/PlanCheck.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 
@@ -29,14 +31,40 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
     if (!options.kernels[i])
       return error(Code::KernelMissing, "kernel '", plan->kernels[i]->symbol, "' has no function");
 
+  counter.resize(plan->symbols.size());
+  for (const auto *list : {&plan->prepare, &plan->main})
+    plan::walkCommands(*list, [&](const plan::CommandT &command, int) {
+      if (const plan::LoopT *loop = command.action.AsLoop(); loop && loop->counter >= 0)
+        counter[loop->counter] = true;
+    });
+  // One that sizes depend on is like any other size that is known late.
+  std::function<void(int)> leaveOut = [&](int expr) {
+    const plan::Expr &source = plan->exprs[expr];
+    if (source.op() == plan::ExprOp::Symbol)
+      counter[source.a()] = false;
+    else if (source.op() != plan::ExprOp::Const)
+      leaveOut(source.a()), leaveOut(source.b());
+  };
+  if (std::find(counter.begin(), counter.end(), true) != counter.end())
+    for (const auto &buffer : plan->buffers)
+      std::for_each(buffer->dims.begin(), buffer->dims.end(), leaveOut);
   lateSymbol.resize(plan->symbols.size());
-  for (size_t i = 0; i < lateSymbol.size(); ++i)
-    lateSymbol[i] = plan->symbols[i]->input < 0;
-  hasLate = std::find(lateSymbol.begin(), lateSymbol.end(), true) != lateSymbol.end();
-  isStatic = plan->symbols.empty();
+  isStatic = true;
+  for (size_t i = 0; i < lateSymbol.size(); ++i) {
+    lateSymbol[i] = plan->symbols[i]->input < 0 && !counter[i];
+    hasLate = hasLate || lateSymbol[i];
+    isStatic = isStatic && counter[i];
+  }
   lateExpr_ = plan::dependsOnSymbols(plan->exprs, lateSymbol);
-  for (int i = 0; i < static_cast<int>(plan->exprs.size()); ++i)
-    (lateExpr_[i] ? lateExprs : earlyExprs).push_back(i);
+  movingExpr_ = plan::dependsOnSymbols(plan->exprs, counter);
+  for (int i = 0; i < static_cast<int>(plan->exprs.size()); ++i) {
+    if (lateExpr_[i])
+      lateExprs.push_back(i);
+    if (movingExpr_[i])
+      movingExprs.push_back(i);
+    if (!lateExpr_[i] && !movingExpr_[i])
+      earlyExprs.push_back(i);
+  }
 
   packing = std::make_unique<cpu::PackingCache>(&packedAccount);
   GRAPHC_RETURN_IF_ERROR(buildBuffers());
@@ -94,6 +122,7 @@ Status Program::buildBuffers() {
       if (int offset = plan->buffers[at]->alias_offset; offset >= 0) {
         info.offsetExprs.push_back(offset);
         info.late = info.late || lateExpr_[offset];
+        info.moving = info.moving || movingExpr_[offset];
       }
       at = plan->buffers[at]->alias_of;
     }
@@ -246,12 +275,14 @@ Status Program::buildSteps(StepList &list, const std::vector<std::unique_ptr<pla
     step.slot = static_cast<int>(list.slotBuffers.size());
     step.scalar = static_cast<int>(list.scalarExprs.size());
     auto needs = [&](int expr) {
-      if (expr >= 0 && lateExpr_[expr])
+      if (expr >= 0 && (lateExpr_[expr] || movingExpr_[expr]))
         step.late = true;
     };
     auto needsBuffer = [&](int buffer) {
       if (buffer >= 0 && buffers[buffer].late)
         step.late = true;
+      if (buffer >= 0 && buffers[buffer].moving)
+        step.moving = true;
     };
 
     for (const plan::OperandT *operand : plan::operandsOf(command)) {
@@ -398,14 +429,11 @@ Status Program::buildLibraries(StepList &list, std::vector<Step> &steps) {
 
 Status Program::buildArena(StepList &list, const std::vector<std::unique_ptr<plan::CommandT>> &commands, bool prepareList) {
   // Live ranges come from the commands themselves, so a wrong one in the plan can only make the arena larger.
-  std::vector<int> first(buffers.size(), INT32_MAX), last(buffers.size(), -1);
-  plan::walkCommands(commands, [&](const plan::CommandT &command, int index) {
-    for (int buffer : plan::buffersOf(command)) {
-      int root = buffers[buffer].root;
-      first[root] = std::min(first[root], index);
-      last[root] = std::max(last[root], index);
-    }
-  });
+  std::vector<int> roots;
+  for (const BufferInfo &info : buffers)
+    roots.push_back(info.root);
+  LiveRanges ranges = liveRanges(commands, roots);
+  std::vector<int> &first = ranges.first, &last = ranges.last;
   std::vector<bool> unboundedSymbol(lateSymbol.size());
   for (size_t s = 0; s < lateSymbol.size(); ++s)
     unboundedSymbol[s] = lateSymbol[s] && plan->symbols[s]->bound < 0 && plan->symbols[s]->hi == INT64_MAX;
@@ -417,8 +445,9 @@ Status Program::buildArena(StepList &list, const std::vector<std::unique_ptr<pla
     if (source.kind != BufferKind::Temp || source.in_prepare != prepareList || last[i] < 0)
       continue;
     if (source.first_use >= 0)
-      first[i] = std::min(first[i], source.first_use);
-    last[i] = std::max(last[i], source.last_use);
+      first[i] = std::min(first[i], ranges.topLevel[std::min<size_t>(source.first_use, commands.size())]);
+    if (source.last_use >= 0)
+      last[i] = std::max(last[i], ranges.topLevel[std::min<size_t>(source.last_use + 1, commands.size())]);
     // Late sizes with a bound live in the arena at their bound, others on the heap.
     bool bounded = std::none_of(buffers[i].dims.begin(), buffers[i].dims.end(), [&](int dim) { return unbounded[dim]; });
     buffers[i].place = bounded ? Place::Arena : Place::Heap;

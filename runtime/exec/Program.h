@@ -25,6 +25,7 @@ struct BufferInfo {
   const std::byte *constant = nullptr; // root's address, for Place::Constant
   int64_t constantBytes = 0;
   bool late = false;               // size or offset depends on a symbol bound during the call
+  bool moving = false;             // offset depends on the counter of a loop, and the size on nothing of the kind
 };
 
 /// Geometry of one operand: where its sizes come from.
@@ -40,6 +41,7 @@ struct Step {
   int topIndex = 0;  // of the enclosing top-level command
   int id = 0;        // number over all steps of the list, bodies included
   bool late = false; // resolved right before it runs
+  bool moving = false; // its addresses are: they depend on the counter of a loop
 
   // Dispatch and Library: addresses in Context::addresses[slot …)
   int slot = 0, slotCount = 0;
@@ -99,9 +101,10 @@ public:
   Signature signature;
 
   std::vector<BufferInfo> buffers;
-  std::vector<int> earlyExprs, lateExprs;
-  bool hasLate = false, isStatic = false;
-  std::vector<bool> lateSymbol;
+  std::vector<int> earlyExprs, lateExprs, movingExprs; // over sizes of inputs; over what data decides; over counters of loops
+  bool hasLate = false, isStatic = false; // static: no sizes but constants
+  std::vector<bool> lateSymbol; // decided by data
+  std::vector<bool> counter;    // counts a loop, and no size depends on it
   StepList prepare, main;
 
   std::vector<WeightBytes> files;
@@ -150,7 +153,7 @@ private:
   void findReadConstants(const Context &context);
   void releaseUnusedPrepared();
 
-  std::vector<bool> lateExpr_;
+  std::vector<bool> lateExpr_, movingExpr_;
 };
 
 } // namespace graphc

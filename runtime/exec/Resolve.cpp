@@ -208,7 +208,7 @@ Status Context::planMemory() {
   for (size_t g = 0; g < list_.groups.size() && status.ok(); ++g) {
     int64_t need = 0;
     for (int buffer : list_.groups[g]) {
-      if (program_.buffers[buffer].late)
+      if (program_.buffers[buffer].late || program_.buffers[buffer].moving) // a slice lies within its root
         continue;
       auto bytes = bytesOf(buffer);
       if (!bytes.ok()) {
@@ -523,7 +523,7 @@ Status Context::bindParameters(std::span<const HostTensor> inputs, std::span<Hos
     inputs_[i] = address;
     if (addressesValid_)
       for (auto [slot, buffer] : list_.inputSlots[i])
-        if (!program_.buffers[buffer].late) {
+        if (!program_.buffers[buffer].late && !program_.buffers[buffer].moving) {
           auto moved = addressOf(buffer);
           if (!moved.ok())
             return moved.status();
@@ -544,7 +544,7 @@ Status Context::bindParameters(std::span<const HostTensor> inputs, std::span<Hos
     GRAPHC_RETURN_IF_ERROR(placeOutput(static_cast<int>(i), outputs));
     if (addressesValid_ && outputs_[i] != before)
       for (auto [slot, buffer] : list_.outputSlots[i])
-        if (!program_.buffers[buffer].late) {
+        if (!program_.buffers[buffer].late && !program_.buffers[buffer].moving) {
           auto moved = addressOf(buffer);
           if (!moved.ok())
             return moved.status();
@@ -567,7 +567,7 @@ Status Context::resolveAddresses() { return resolveSteps(list_.steps); }
 
 Status Context::resolveSteps(const std::vector<Step> &steps) {
   for (const Step &step : steps) {
-    if (!step.late)
+    if (!step.late && !step.moving)
       GRAPHC_RETURN_IF_ERROR(resolveStep(step));
     GRAPHC_RETURN_IF_ERROR(resolveSteps(step.body));
     GRAPHC_RETURN_IF_ERROR(resolveSteps(step.otherwise));
@@ -595,6 +595,13 @@ Status Context::resolveStep(const Step &step) {
     addresses_[step.slot + i] = *address;
   }
   return {};
+}
+
+/// Iteration `trip` of a loop: what lies at a place of its own in each iteration moves on.
+Status Context::countTo(int symbol, int64_t trip) {
+  symbols_[symbol] = trip;
+  symbolKnown_[symbol] = true;
+  return evaluate(program_.movingExprs);
 }
 
 /// A command of the call has given a symbol its value: sizes that hang on it become known.

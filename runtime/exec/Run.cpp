@@ -200,6 +200,8 @@ Status Context::walk(const std::vector<Step> &steps, const RunOptions &options) 
       }
       GRAPHC_RETURN_IF_ERROR(placeLate(step));
       GRAPHC_RETURN_IF_ERROR(resolveStep(step));
+    } else if (step.moving) {
+      GRAPHC_RETURN_IF_ERROR(resolveStep(step));
     }
     if (!options.profile) {
       GRAPHC_RETURN_IF_ERROR(execute(step, options));
@@ -620,7 +622,7 @@ Status Context::runLoop(const Step &step, const RunOptions &options) {
         break;
     }
     if (loop.counter >= 0)
-      GRAPHC_RETURN_IF_ERROR(symbolBound(loop.counter, i, step));
+      GRAPHC_RETURN_IF_ERROR(program_.counter[loop.counter] ? countTo(loop.counter, i) : symbolBound(loop.counter, i, step));
     GRAPHC_RETURN_IF_ERROR(walk(step.body, options));
   }
   return {};

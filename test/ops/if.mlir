@@ -5,8 +5,6 @@
 // in: bool=1
 // in: 3xf32=[1 -2 nan]
 // out: 3xf32=[2 -4 nan]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {graph.name = "y"}) {
   %y = graph.if %c {
     %a = graph.add %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -23,8 +21,6 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<3xf32> {graph.name
 // in: bool=0
 // in: 3xf32=[1 -2 inf]
 // out: 3xf32=[1 4 inf]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<3xf32> {graph.name = "x"}) -> (tensor<3xf32> {graph.name = "y"}) {
   %y = graph.if %c {
     %a = graph.add %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
@@ -45,8 +41,6 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<3xf32> {graph.name
 // out: 2xi64=[3 5]
 // out: 2xi64=[3 5]
 // out: 2xbool=[0 1]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%x: tensor<2xi64> {graph.name = "x"}, %y: tensor<2xi64> {graph.name = "y"})
     -> (tensor<2xi64> {graph.name = "a"}, tensor<2xi64> {graph.name = "b"}, tensor<2xi64> {graph.name = "c"}, tensor<2xi1> {graph.name = "d"}) {
   %s = graph.reduce "sum" %x axes [0] : (tensor<2xi64>) -> tensor<i64>
@@ -70,8 +64,6 @@ func.func @main(%x: tensor<2xi64> {graph.name = "x"}, %y: tensor<2xi64> {graph.n
 // in: 0x2xf64=[]
 // out: f64=-2.5
 // out: 0x2xf64=[]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %d: tensor<i1> {graph.name = "d"}, %x: tensor<f64> {graph.name = "x"}, %e: tensor<0x2xf64> {graph.name = "e"})
     -> (tensor<f64> {graph.name = "y"}, tensor<0x2xf64> {graph.name = "z"}) {
   %r:2 = graph.if %c {
@@ -94,8 +86,6 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %d: tensor<i1> {graph.name = 
 // in: bool=0
 // in: 2x3xf32=[[1 2 3][4 5 6]]
 // out: 2x2xf32=[[14 32][32 77]]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<?x3xf32, #graph.dims<[n, 3]>> {graph.name = "x"})
     -> (tensor<?x?xf32, #graph.dims<[n, n]>> {graph.name = "y"}) {
   %y = graph.if %c {

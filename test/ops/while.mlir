@@ -5,8 +5,6 @@
 // in: i64=6
 // out: i64=8
 // out: i64=1
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%n: tensor<i64> {graph.name = "n"}) -> (tensor<i64> {graph.name = "steps"}, tensor<i64> {graph.name = "last"}) {
   %zero = graph.constant dense<0> : tensor<i64>
   %one = graph.constant dense<1> : tensor<i64>
@@ -34,8 +32,6 @@ func.func @main(%n: tensor<i64> {graph.name = "n"}) -> (tensor<i64> {graph.name 
 // in: 2xf32=[1 nan]
 // out: 2xf32=[1 nan]
 // out: bool=0
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<2xf32> {graph.name = "x"}) -> (tensor<2xf32> {graph.name = "y"}, tensor<i1> {graph.name = "d"}) {
   %r:2 = graph.while (%c, %x) {
   ^bb0(%go: tensor<i1>, %v: tensor<2xf32>):
@@ -53,8 +49,6 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<2xf32> {graph.name
 // out: 2xf32=[10 20]
 // out: 2xf32=[1 2]
 // out: bool=1
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<2xf32> {graph.name = "x"}, %y: tensor<2xf32> {graph.name = "y"})
     -> (tensor<2xf32> {graph.name = "a"}, tensor<2xf32> {graph.name = "b"}, tensor<i1> {graph.name = "d"}) {
   %r:3 = graph.while (%c, %x, %y) max 3 {
@@ -71,8 +65,6 @@ func.func @main(%c: tensor<i1> {graph.name = "c"}, %x: tensor<2xf32> {graph.name
 // out: 1x2xf32=[[1 5]]
 // out: 1x2xf32=[[1 4]]
 // out: 2x2xf32=[[2 2][0 2]]
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%x: tensor<2xf32> {graph.name = "x"}, %m: tensor<2x2xf32> {graph.name = "m"})
     -> (tensor<1x2xf32> {graph.name = "a"}, tensor<1x2xf32> {graph.name = "b"}, tensor<2x2xf32> {graph.name = "c"}) {
   %zero = graph.constant dense<0> : tensor<i64>
@@ -96,8 +88,6 @@ func.func @main(%x: tensor<2xf32> {graph.name = "x"}, %m: tensor<2x2xf32> {graph
 // case: a loop in a loop: n + (n-1) + … + 1 by counting
 // in: i64=4
 // out: i64=10
-// not-on: cpu: bodies are not compiled yet
-// not-on: sim: bodies are not compiled yet
 func.func @main(%n: tensor<i64> {graph.name = "n"}) -> (tensor<i64> {graph.name = "sum"}) {
   %zero = graph.constant dense<0> : tensor<i64>
   %one = graph.constant dense<1> : tensor<i64>

@@ -7,6 +7,7 @@
 #include "ir/kernel/Kernel.h"
 #include "ir/plan/Plan.h"
 #include "passes/autocast/Autocast.h"
+#include "passes/control/Control.h"
 #include "passes/decompose/Decompose.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/fuse/Fuse.h"
@@ -44,6 +45,7 @@ void registerPasses() {
   mlir::registerPass([] { return createRaisePass(); });
   mlir::registerPass([] { return createAutocastPass(); });
   mlir::registerPass([] { return createDecomposePass(); });
+  registerControlPass();
   registerDifferentiatePass();
   registerSimplifyPasses();
   registerLayoutPasses();

@@ -1,5 +1,4 @@
 // Operators that make values from attributes and sizes, and the ones that read sizes.
-#include "frontend/onnx/GraphImport.h"
 #include "frontend/onnx/Node.h"
 
 #include <cmath>
@@ -188,26 +187,6 @@ void importHann(Node &n) { window(n, {0.5, -0.5}); }
 void importHamming(Node &n) { window(n, {25.0 / 46.0, -21.0 / 46.0}); }
 void importBlackman(Node &n) { window(n, {0.42, -0.5, 0.08}); }
 
-// An If whose condition is known is the branch it takes.
-void importIf(Node &n) {
-  auto condition = n.known(0);
-  auto value = condition ? condition->constants() : std::nullopt;
-  if (!value || value->size() != 1) {
-    if (auto &from = n.in(0).from; from && !from->empty())
-      n.needsValue(0, "the condition");
-    unsupported("control flow that depends on run-time values is not supported");
-  }
-  const ::onnx::GraphProto *branch = n.graphAttr(value->front() ? "then_branch" : "else_branch");
-  if (!branch)
-    fail(Code::ModelMalformed, "has no ", value->front() ? "then_branch" : "else_branch");
-  auto outputs = n.importer.inlineGraph(*branch, n.scope);
-  if (outputs.size() < n.outputCount())
-    fail(Code::ModelMalformed, "the branch has ", outputs.size(), " outputs, the node ", n.outputCount());
-  for (size_t i = 0; i < n.outputCount(); ++i)
-    if (n.wants(i))
-      n.scope.values[n.proto.output(static_cast<int>(i))] = outputs[i];
-}
-
 const Handler table[] = {
     {"Constant", 1, importConstant},
     {"ConstantOfShape", 9, importConstantOfShape},
@@ -219,7 +198,6 @@ const Handler table[] = {
     {"HannWindow", 17, importHann},
     {"HammingWindow", 17, importHamming},
     {"BlackmanWindow", 17, importBlackman},
-    {"If", 1, importIf},
 };
 
 } // namespace

@@ -4,24 +4,18 @@
 namespace graphc::onnx_import {
 
 namespace {
-constexpr StringRef kControl = "control flow that depends on run-time values is not supported";
-constexpr StringRef kRecurrent = "recurrent networks are not supported yet";
 constexpr StringRef kSequence = "values that are sequences or optionals are not supported";
 constexpr StringRef kString = "strings are not supported";
 constexpr StringRef kRandom = "random numbers are not supported";
-constexpr StringRef kSignal = "signal transforms are not supported";
 constexpr StringRef kVision = "this vision operator is not supported";
 
 struct Reason {
   StringRef op, reason;
 };
 const Reason table[] = {
-    {"Loop", kControl}, {"Scan", kControl},
-    {"LSTM", kRecurrent}, {"GRU", kRecurrent}, {"RNN", kRecurrent},
     {"SequenceMap", kSequence}, {"Optional", kSequence}, {"OptionalGetElement", kSequence}, {"OptionalHasElement", kSequence},
     {"StringNormalizer", kString}, {"StringConcat", kString}, {"StringSplit", kString}, {"RegexFullMatch", kString}, {"TfIdfVectorizer", kString},
     {"RandomNormal", kRandom}, {"RandomNormalLike", kRandom}, {"RandomUniform", kRandom}, {"RandomUniformLike", kRandom}, {"Bernoulli", kRandom}, {"Multinomial", kRandom},
-    {"DFT", kSignal}, {"STFT", kSignal}, {"MelWeightMatrix", kSignal},
     {"DeformConv", kVision}, {"RoiAlign", kVision}, {"MaxRoiPool", kVision}, {"ImageDecoder", kVision},
     {"BitCast", "reinterpreting the bits of a tensor is not supported"},
     {"Det", "determinants are not supported"},

@@ -53,7 +53,7 @@ func.func @scan(%xs: tensor<4x2x3xf64>, %h: tensor<2x3xf64>, %w: tensor<3x3xf64>
     %s = graph.add %p, %x : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
     %t = graph.tanh %s : (tensor<2x3xf64>) -> tensor<2x3xf64>
     graph.yield %t, %s : tensor<2x3xf64>, tensor<2x3xf64>
-  } : (tensor<2x3xf64>) (tensor<4x2x3xf64>) -> (tensor<2x3xf64>, tensor<4x2x3xf64>)
+  } : (tensor<2x3xf64>, tensor<4x2x3xf64>) -> (tensor<2x3xf64>, tensor<4x2x3xf64>)
   %y = graph.mul %r#1, %r#0 : (tensor<4x2x3xf64>, tensor<2x3xf64>) -> tensor<4x2x3xf64>
   return %y : tensor<4x2x3xf64>
 }
@@ -64,7 +64,7 @@ func.func @scan_reverse(%xs: tensor<?x2xf64, #graph.dims<[n, 2]>> {test.shape = 
     %p = graph.mul %c, %x : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
     %s = graph.add %p, %two : (tensor<2xf64>, tensor<f64>) -> tensor<2xf64>
     graph.yield %s, %p : tensor<2xf64>, tensor<2xf64>
-  } : (tensor<2xf64>) (tensor<?x2xf64, #graph.dims<[n, 2]>>) -> (tensor<2xf64>, tensor<?x2xf64, #graph.dims<[n, 2]>>)
+  } : (tensor<2xf64>, tensor<?x2xf64, #graph.dims<[n, 2]>>) -> (tensor<2xf64>, tensor<?x2xf64, #graph.dims<[n, 2]>>)
   return %r#1 : tensor<?x2xf64, #graph.dims<[n, 2]>>
 }
 // Carried values that change places, an integer among them, a slice that is not used.
@@ -77,7 +77,7 @@ func.func @scan_swaps(%xs: tensor<3x2xf64>, %us: tensor<3x2xf64>, %a: tensor<2xf
     %next = graph.mul %p, %s : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
     %j = graph.add %i, %one : (tensor<i64>, tensor<i64>) -> tensor<i64>
     graph.yield %q, %j, %next : tensor<2xf64>, tensor<i64>, tensor<2xf64>
-  } : (tensor<2xf64>, tensor<i64>, tensor<2xf64>) (tensor<3x2xf64>, tensor<3x2xf64>) -> (tensor<2xf64>, tensor<i64>, tensor<2xf64>)
+  } : (tensor<2xf64>, tensor<i64>, tensor<2xf64>, tensor<3x2xf64>, tensor<3x2xf64>) -> (tensor<2xf64>, tensor<i64>, tensor<2xf64>)
   %y = graph.add %r#0, %r#2 : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
   return %y : tensor<2xf64>
 }
@@ -98,7 +98,7 @@ func.func @scan_of_if(%xs: tensor<3x2xf64>, %h: tensor<2xf64>) -> tensor<2xf64> 
       graph.yield %s : tensor<2xf64>
     } : (tensor<i1>) -> tensor<2xf64>
     graph.yield %n : tensor<2xf64>
-  } : (tensor<2xf64>) (tensor<3x2xf64>) -> (tensor<2xf64>)
+  } : (tensor<2xf64>, tensor<3x2xf64>) -> (tensor<2xf64>)
   return %r : tensor<2xf64>
 }
 func.func @scan_of_scan(%xs: tensor<2x3xf64>, %w: tensor<f64>) -> tensor<2x3xf64> {
@@ -110,9 +110,9 @@ func.func @scan_of_scan(%xs: tensor<2x3xf64>, %w: tensor<f64>) -> tensor<2x3xf64
       %p = graph.mul %t, %x : (tensor<f64>, tensor<f64>) -> tensor<f64>
       %u = graph.add %p, %w : (tensor<f64>, tensor<f64>) -> tensor<f64>
       graph.yield %u, %p : tensor<f64>, tensor<f64>
-    } : (tensor<f64>) (tensor<3xf64>) -> (tensor<f64>, tensor<3xf64>)
+    } : (tensor<f64>, tensor<3xf64>) -> (tensor<f64>, tensor<3xf64>)
     graph.yield %s#0, %s#1 : tensor<f64>, tensor<3xf64>
-  } : (tensor<f64>) (tensor<2x3xf64>) -> (tensor<f64>, tensor<2x3xf64>)
+  } : (tensor<f64>, tensor<2x3xf64>) -> (tensor<f64>, tensor<2x3xf64>)
   return %r#1 : tensor<2x3xf64>
 }
 
