@@ -71,6 +71,8 @@ struct Tensor {
   std::shared_ptr<Literal> literal;
   /// The small inputs whose values would make the contents known; nullopt when it depends on other data too.
   std::optional<std::set<std::string>> from = std::set<std::string>{};
+  /// Of a bool that says whether two sizes are equal, where that is not known.
+  std::optional<std::pair<mlir::AffineExpr, mlir::AffineExpr>> equalSizes;
   /// Not importable: an error was reported already, or `reason` says why any use is unsupported.
   bool poisoned = false;
   std::string reason;

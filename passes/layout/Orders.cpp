@@ -145,7 +145,7 @@ Rule reductionRule(Operation *op, ArrayRef<int64_t> axes, bool keep, OrderOf ord
       kept.push_back(o);
   for (int64_t o : kept)
     rule.result.push_back(llvm::count_if(kept, [&](int64_t other) { return other < o; }));
-  if (movesOnesOnly(dimsOf(op->getResult(0).getType()), rule.result))
+  if (llvm::is_sorted(rule.result))
     rule.result.clear();
   return rule;
 }

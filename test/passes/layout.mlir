@@ -176,6 +176,18 @@ func.func @pixel_shuffle(%x: tensor<1x1x3x3xf32>, %w: tensor<4x1x1x1xf32>) -> te
 }
 
 // -----
+// A reduction whose result holds one dim that is not 1: it lies elsewhere among the ones.
+// CHECK-LABEL: func.func @reduced(
+// CHECK: %[[C:.*]] = graph.conv
+// CHECK: %[[R:.*]] = graph.reduce "sum" %[[C]] axes [2] : (tensor<1x1x5x8xf32>) -> tensor<1x1x8xf32>
+// CHECK: graph.reshape %[[R]] : (tensor<1x1x8xf32>) -> tensor<1x8x1xf32>
+func.func @reduced(%x: tensor<1x3x1x5xf32>, %w: tensor<8x3x1x1xf32>) -> tensor<1x8x1xf32> {
+  %a = graph.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>} : (tensor<1x3x1x5xf32>, tensor<8x3x1x1xf32>) -> tensor<1x8x1x5xf32>
+  %r = graph.reduce "sum" %a axes [3] : (tensor<1x8x1x5xf32>) -> tensor<1x8x1xf32>
+  return %r : tensor<1x8x1xf32>
+}
+
+// -----
 // Nothing to do without a convolution: a pool alone, and attention's transposes.
 // CHECK-LABEL: func.func @nothing(
 // CHECK-NEXT: graph.max_pool %arg0 {dilations

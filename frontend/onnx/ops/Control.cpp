@@ -112,6 +112,17 @@ private:
 };
 
 //===-- If ----------------------------------------------------------------------------------------------------------===//
+/// "Drop this dim when its size is 1", as torch's squeeze is exported: the rest of the graph can only follow one of the two, the one
+/// with the dim dropped. Whether the sizes agree is checked before the call.
+void assumeEqualSizes(Node &n, const GraphProto &branch) {
+  auto [a, b] = *n.in(0).equalSizes;
+  n.assumeEqual(a, b, "the branches of an If give different shapes; graphc follows the one for equal sizes");
+  n.remark(text("its branches give different shapes: taken to be the one for ", graph::toString(a), " = ", graph::toString(b), ", which is checked in each call"));
+  auto outputs = n.importer.inlineGraph(branch, n.scope);
+  for (size_t i = 0; i < n.outputCount() && i < outputs.size(); ++i)
+    give(n, i, outputs[i]);
+}
+
 void importIf(Node &n) {
   const GraphProto *graphs[] = {&bodyOf(n, "then_branch"), &bodyOf(n, "else_branch")};
   auto condition = n.known(0);
@@ -136,6 +147,8 @@ void importIf(Node &n) {
   for (auto [a, b] : llvm::zip(outputs[0], outputs[1])) {
     if (a->isSequence || b->isSequence)
       unsupported("branches that give sequences, under a condition that only the data decides");
+    if (a->type != b->type && n.in(0).equalSizes)
+      return assumeEqualSizes(n, *graphs[0]);
     if (a->type != b->type)
       unsupported("the condition is known only at run time, and the branches give shapes ", graph::toString(graph::dimsOf(a->type)), " and ",
                   graph::toString(graph::dimsOf(b->type)));

@@ -1,5 +1,6 @@
 // Elementwise operators. Those that are one op of the dialect need no entry here: importNamed finds them through
 // OnnxNamed. The table holds what differs: attributes in other places, variadic operators, old broadcasting rules.
+#include "frontend/onnx/GraphImport.h"
 #include "frontend/onnx/Node.h"
 #include "frontend/onnx/GraphImport.h"
 
@@ -87,6 +88,8 @@ void importNamed(Node &n, RegisteredOperationName op) {
       attrs.push_back(n.attr(name, n.f(onnxName, 0)));
   }
   n.out(n.elementwise(op.getStringRef(), operands, attrs));
+  if (auto a = allKnown && n.op() == "Equal" ? n.known(0) : std::nullopt; a && !a->floating && a->size() == 1 && n.known(1)->size() == 1)
+    n.scope.find(n.proto.output(0))->equalSizes = std::pair(a->ints[0], n.known(1)->ints[0]);
 }
 
 namespace {
