@@ -1,5 +1,5 @@
 // Before: a kernel as the fusion pass wrote it. After: `#kernel.schedule` says who computes what. In order of preference:
-//   tiles      a sum of products large enough to share loads (matrix products, convolutions)
+//   tiles      a sum of products large enough to share loads (matrix products, convolutions), and attention
 //   transpose  loads and stores contiguous along different dims
 //   rows       passes along contiguous memory: a warp or a block a point
 //   columns    long passes across contiguous points: threads of a block stack up along the pass
@@ -7,6 +7,7 @@
 // Sizes of groups depend on shapes alone, never on the device: so do the trees of reductions.
 #include "codegen/common/Access.h"
 #include "codegen/common/Schedule.h"
+#include "codegen/cuda/Attention.h"
 #include "codegen/cuda/Contraction.h"
 #include "codegen/cuda/CudaCodegen.h"
 
@@ -55,6 +56,16 @@ void orderDepth(const Contraction &match, kernel::ParallelOp op) {
     }
 }
 
+bool scheduleAttention(kernel::FuncOp kernel) {
+  auto match = matchAttention(kernel.getParallel());
+  if (!match)
+    return false;
+  AttentionShape shape(*match);
+  setSchedule(kernel, kernel::Strategy::tiles, AttentionShape::threads, 0,
+              {1, 1, shape.queries, shape.columns, AttentionShape::keys, shape.threadQueries(), shape.threadColumns()});
+  return true;
+}
+
 bool scheduleTiles(kernel::FuncOp kernel) {
   kernel::ParallelOp op = kernel.getParallel();
   auto match = matchContraction(op);
@@ -92,7 +103,8 @@ bool scheduleTiles(kernel::FuncOp kernel) {
     now.push_back(target);
   }
   orderDepth(*match, op);
-  // Sizes of a tile: as large as the result fills well. 8 x 8 results a thread reuse each operand eight times.
+  // Sizes of a tile: as large as the result fills well. 8 x 8 results a thread: four accesses of 16 bytes to shared memory feed
+  // 64 products.
   bool wide = bits > 32;
   auto pick = [&](std::optional<int64_t> size, int64_t most) {
     int64_t tile = most;
@@ -108,7 +120,8 @@ bool scheduleTiles(kernel::FuncOp kernel) {
     while (tileRows * tileColumns > 64 * 64 &&
            *products * llvm::divideCeil(*rows, tileRows) * llvm::divideCeil(*columns, tileColumns) < 128)
       (tileRows >= tileColumns ? tileRows : tileColumns) /= 2;
-  int64_t threadRows = tileRows >= 64 ? 8 : tileRows >= 32 ? 4 : 2, threadColumns = tileColumns >= 128 ? 8 : tileColumns >= 32 ? 4 : 2;
+  auto share = [](int64_t tile) { return tile >= 64 ? 8 : tile >= 32 ? 4 : 2; };
+  int64_t threadRows = share(tileRows), threadColumns = share(tileColumns);
   if (wide)
     threadRows = std::min<int64_t>(threadRows, 4);
   int64_t depth = tileRows * tileColumns >= 128 * 128 ? 8 : 16;
@@ -245,7 +258,7 @@ int64_t chooseLanes(kernel::FuncOp kernel) {
 
 void cuda::scheduleKernel(kernel::FuncOp kernel) {
   tidyLoops(kernel);
-  if (scheduleTiles(kernel))
+  if (scheduleAttention(kernel) || scheduleTiles(kernel))
     return;
   auto loop = cast<kernel::LoopOp>(kernel.getParallel().getOperation());
   if (codegen::scheduleTranspose(kernel, ScheduleTarget())) {

@@ -8,8 +8,8 @@ using namespace graphc;
 using namespace graphc::codegen;
 using namespace graphc::codegen::cuda;
 
-bool cuda::isPack(kernel::AccessOp op, Value iv, int64_t lanes) {
-  if (auto load = dyn_cast<kernel::LoadOp>(op.getOperation()); load && load.getFill())
+bool cuda::isPack(kernel::AccessOp op, Value iv, int64_t lanes, bool guarded) {
+  if (auto load = dyn_cast<kernel::LoadOp>(op.getOperation()); load && load.getFill() && !guarded)
     return false;
   if (auto store = dyn_cast<kernel::StoreOp>(op.getOperation()); store && (store.getCondition() || store.getKind()))
     return false;

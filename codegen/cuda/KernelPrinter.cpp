@@ -163,7 +163,10 @@ FailureOr<KernelSource> KernelPrinter::print() {
       printTransposed(parallel);
       break;
     case kernel::Strategy::tiles:
-      printTiles(parallel);
+      if (auto attention = matchAttention(parallel))
+        printAttention(parallel, *attention);
+      else
+        printTiles(parallel);
       break;
     case kernel::Strategy::contract:
       return kernel_.emitError() << "is scheduled for a CPU's registers", failure();

@@ -4,6 +4,7 @@
 // what it is (in0_1, sum_2). Indices are `int` when every buffer and domain is known to stay below 2^31, `long long` otherwise.
 #pragma once
 #include "codegen/common/Access.h"
+#include "codegen/cuda/Attention.h"
 #include "codegen/cuda/Contraction.h"
 #include "codegen/cuda/CudaCodegen.h"
 
@@ -14,8 +15,8 @@
 namespace graphc::codegen::cuda {
 
 /// Whether the elements that `lanes` neighbouring values of `iv` access are one pack, which may start wherever their buffer is
-/// aligned.
-bool isPack(kernel::AccessOp op, mlir::Value iv, int64_t lanes);
+/// aligned. `guarded`: also of loads with a fill value, whose guard the caller looks at.
+bool isPack(kernel::AccessOp op, mlir::Value iv, int64_t lanes, bool guarded = false);
 
 /// C++ spelling of a kernel's element type; `index` is the kernel's own index type.
 std::string typeName(mlir::Type type, llvm::StringRef index);
@@ -102,10 +103,20 @@ private:
   void combineAcrossGroup(kernel::ReduceOp op, llvm::ArrayRef<std::string> state);
 
   //===-- TilePrinter.cpp, TransposePrinter.cpp: shared memory ------------------------------------------------------===//
+  struct Bringing;
   void printTiles(kernel::ParallelOp op);
-  void printOperandTile(kernel::ParallelOp op, const Contraction &match, bool rows);
-  void printSlice(kernel::ParallelOp op, const Contraction &match, mlir::Value value);
+  Bringing planBringing(kernel::ParallelOp op, const Contraction &match, bool rows);
+  void printLines(kernel::ParallelOp op, Bringing &plan);
+  void printBringing(kernel::ParallelOp op, const Contraction &match, const Bringing &plan, bool wholeSteps);
+  void printProducts(mlir::Type element);
+  void printAfterSum(kernel::ParallelOp op, const Contraction &match);
   void printTransposed(kernel::ParallelOp op);
+
+  //===-- AttentionPrinter.cpp ----------------------------------------------------------------------------------------===//
+  void printAttention(kernel::ParallelOp op, const Attention &match);
+  void printLinesTo(llvm::StringRef tile, kernel::ParallelOp op, mlir::Value factor, mlir::Value lineIv, mlir::Value elementIv, int64_t lines,
+                    int64_t width, int64_t size, llvm::StringRef first, llvm::StringRef count);
+  void printAmongMembers(const std::string &value, const std::function<std::string(const std::string &)> &join);
 
   std::string header();
   std::string signature();
@@ -121,6 +132,7 @@ private:
   std::set<std::string> helpers_;
   /// Loads and stores that go elsewhere than to their buffer: packs of neighbouring elements, tiles in shared memory.
   llvm::DenseMap<mlir::Operation *, std::string> packs_;
+  std::string alignedName_; // of the flag that says whether packs may move as one access
   LaunchShape launch_;
   bool failed_ = false;
 

@@ -48,6 +48,12 @@ template <class T, int N> __device__ __forceinline__ void store_pack(T* p, const
   #pragma unroll
   for (int i = 0; i < N; ++i) p[i] = pack.at[i];
 }
+template <int N, class T> __device__ __forceinline__ Pack<T, N> same_pack(T value) {
+  Pack<T, N> pack;
+  #pragma unroll
+  for (int i = 0; i < N; ++i) pack.at[i] = value;
+  return pack;
+}
 template <int Bytes, class T> __device__ __forceinline__ bool is_aligned(const T* p) { return reinterpret_cast<u64>(p) % Bytes == 0; }
 
 // Integers wrap, divide by zero to zero and shift everything out.
@@ -108,6 +114,9 @@ template <class T, class F> __device__ __forceinline__ T saturate(F x) {
   else if (x <= F(-1)) return 0;
   return T(x);
 }
+
+// e^x to about 2^-22, for softmax and attention: one multiplication and one instruction.
+__device__ __forceinline__ float fast_exp(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x * 1.44269504f)); return y; }
 
 template <class T> __device__ __forceinline__ T exchange(unsigned members, T value, int step) { return __shfl_xor_sync(members, value, step); }
 __device__ __forceinline__ bool exchange(unsigned members, bool value, int step) { return __shfl_xor_sync(members, int(value), step) != 0; }

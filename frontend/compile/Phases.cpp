@@ -10,6 +10,7 @@
 #include "passes/decompose/Decompose.h"
 #include "passes/differentiate/Differentiate.h"
 #include "passes/fuse/Fuse.h"
+#include "passes/kernels/AttentionKernel.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/layout/Layout.h"
 #include "passes/plan/PlaceBuffers.h"
@@ -117,7 +118,10 @@ const Phase table[] = {
     {"differentiate", "functions marked for it return gradients as well",
      [](OpPassManager &pm, const PhaseContext &) { pm.addPass(createDifferentiatePass()); }, differentiated},
     {"decompose", "composites become primitives by formula",
-     [](OpPassManager &pm, const PhaseContext &context) { pm.addPass(createDecomposePass(keptBy(context.info))); }, decomposed},
+     [](OpPassManager &pm, const PhaseContext &context) {
+       pm.addPass(createDecomposePass(context.cuda ? KeepsWhole([](graph::Composite op) { return isOneKernelAttention(op); }) : keptBy(context.info)));
+     },
+     decomposed},
     {"simplify", "canonicalise, fold, share common expressions",
      [](OpPassManager &pm, const PhaseContext &context) {
        // What the program asked for in an autocast region is computed so where the target can.

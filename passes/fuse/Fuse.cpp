@@ -167,6 +167,10 @@ private:
     llvm::copy_if(program, std::back_inserter(contractions), isLibrary);
     for (Operation *op : contractions)
       startLibraryGroup(op);
+    SmallVector<Operation *> composites;
+    llvm::copy_if(program, std::back_inserter(composites), [](Operation *op) { return isa<Composite>(op) && !isLibrary(op); });
+    for (Operation *op : composites)
+      startCompositeGroup(op);
     for (Operation *op : program) {
       if (groups.has(op))
         continue;
@@ -230,6 +234,48 @@ private:
     return last ? rank - 1 : 1;
   }
 
+  /// A composite that the target keeps whole is a kernel of its own; what only renames elements of its operands is read there.
+  void startCompositeGroup(Operation *op) {
+    Group group;
+    group.kind = GroupKind::Routine;
+    group.constant = constants.contains(op);
+    group.shape = resultDims(op);
+    int id = groups.add(std::move(group));
+    groups.move(op, id);
+    for (unsigned i = 0; i < op->getNumOperands() && !unfused; ++i) {
+      SmallVector<Operation *> chain;
+      for (Operation *def = op->getOperand(i).getDefiningOp();
+           def && (isa<TransposeOp, BroadcastOp, SliceOp>(def) || (isa<ReshapeOp>(def) && splitsOnly(def))) && !groups.has(def) &&
+           constants.contains(def) == constants.contains(op);
+           def = def->getOperand(0).getDefiningOp())
+        chain.push_back(def);
+      while (!chain.empty() && isa<ReshapeOp>(chain.back())) // that alone is a view
+        chain.pop_back();
+      copyChain(op, i, chain, id);
+    }
+  }
+
+  /// Others may read the ops between `chain`'s end and an operand: group `id` gets copies of its own.
+  void copyChain(Operation *op, unsigned operand, ArrayRef<Operation *> chain, int id) {
+    if (chain.empty())
+      return;
+    OpBuilder b(op);
+    Value value = chain.back()->getOperand(0);
+    for (Operation *view : llvm::reverse(chain)) {
+      Operation *copy = b.clone(*view);
+      copy->setOperand(0, value);
+      value = copy->getResult(0);
+      groups.move(copy, id);
+    }
+    op->setOperand(operand, value);
+    for (Operation *view : chain)
+      if (view->use_empty()) {
+        llvm::erase(program, view);
+        constants.erase(view);
+        view->erase();
+      }
+  }
+
   /// A chain of views in front of a product's operand that the library can read by strides joins its group.
   void takeOperandView(Operation *op, unsigned operand, int id, bool adjacentColumns) {
     SmallVector<Operation *> chain;
@@ -252,24 +298,7 @@ private:
         break;
       chain.pop_back();
     }
-    if (chain.empty())
-      return;
-    // Others may read the same views: this group gets its own copies.
-    OpBuilder b(op);
-    Value value = chain.back()->getOperand(0);
-    for (Operation *view : llvm::reverse(chain)) {
-      Operation *copy = b.clone(*view);
-      copy->setOperand(0, value);
-      value = copy->getResult(0);
-      groups.move(copy, id);
-    }
-    op->setOperand(operand, value);
-    for (Operation *view : chain)
-      if (view->use_empty()) {
-        llvm::erase(program, view);
-        constants.erase(view);
-        view->erase();
-      }
+    copyChain(op, operand, chain, id);
   }
 
   /// Heads are put side by side behind most attentions: it writes its rows where they belong.

@@ -51,7 +51,7 @@ struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
     for (ConvOp conv : direct)
       prepareDirectConv(conv);
     // A composite that is still whole is one the target runs so.
-    getOperation().walk([&](Composite op) { op->setAttr("by", StringAttr::get(&getContext(), "library")); });
+    getOperation().walk([&](Composite op) { op->setAttr("by", StringAttr::get(&getContext(), target.library ? "library" : "kernel")); });
     if (!target.routines)
       getOperation().walk([&](RoutineOp op) { op->setAttr("by", StringAttr::get(&getContext(), "kernel")); });
   }

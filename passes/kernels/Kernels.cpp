@@ -173,7 +173,11 @@ struct Kernels : PassWrapper<Kernels, OperationPass<ModuleOp>> {
         results.push_back(sumOfChunks(*call, group, func, number, b));
       } else if (kind == "routine") {
         // A routine's unused results are still computed: the group yields them all.
-        if (byKernel(&first)) {
+        Operation *routine = group.getBody().front().getTerminator()->getPrevNode();
+        if (byKernel(routine) && !hasRoutineKernel(routine))
+          routine->emitWarning() << routine->getName().stripDialect()
+                                 << " has no kernel on this device: its operands come to the host, which computes it, and its results go back";
+        if (byKernel(routine) && hasRoutineKernel(routine)) {
           auto dispatch = buildRoutineKernel(group, getOperation(), kernelName(func, number++, group), b);
           if (failed(dispatch))
             return failure();

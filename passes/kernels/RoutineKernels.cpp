@@ -4,6 +4,7 @@
 //   scatter      points that cannot meet run side by side; updates that may meet run one after the other
 //   cumulative   one after the other along the axis, side by side across it
 #include "passes/kernels/RoutineKernels.h"
+#include "passes/kernels/AttentionKernel.h"
 #include "passes/kernels/KernelBuilder.h"
 #include "passes/kernels/KernelFrame.h"
 
@@ -43,9 +44,8 @@ public:
         .Case([&](CumulativeOp o) { return cumulative(o); })
         .Case([&](ScatterElementsOp o) { return scatterElements(o); })
         .Case([&](ScatterNDOp o) { return scatterNd(o); })
-        .Default([](Operation *o) {
-          return o->emitOpError() << "has no kernel on this target yet: its result's size depends on data; run this model on cpu";
-        });
+        .Case([&](AttentionOp o) { return buildAttention(b, o, result(0)), success(); })
+        .Default([](Operation *o) { return o->emitOpError() << "is none of the routines that have kernels"; });
   }
 
 private:
@@ -212,8 +212,11 @@ private:
 };
 } // namespace
 
+bool graphc::hasRoutineKernel(Operation *op) { return isa<TopKOp, CumulativeOp, ScatterElementsOp, ScatterNDOp, AttentionOp>(op); }
+
 FailureOr<plan::DispatchOp> graphc::buildRoutineKernel(GroupOp group, ModuleOp module, StringRef name, OpBuilder &b) {
-  Operation *op = &group.getBody().front().front();
+  // The last op is the routine; what may stand before it renames elements of its operands.
+  Operation *op = group.getBody().front().getTerminator()->getPrevNode();
   KernelFrame frame(group, op->getResults(), module, name);
   OpBuilder kb(group.getContext());
   kb.setInsertionPointToStart(&frame.func.getBody().front());

@@ -73,6 +73,8 @@ private:
   Status runKernel(const Step &step);
   Status runLibrary(const Step &step);
   Status runRoutine(const Step &step);
+  static constexpr size_t kMaxRoutineOperands = 32;
+  Status callRoutine(const Step &step, const std::function<Result<void *>(size_t operand)> &startOf);
   /// A copy's or fill's sizes, strides (in elements) and addresses.
   struct StridedWork {
     int64_t dims[16], dstStrides[16], srcStrides[16];

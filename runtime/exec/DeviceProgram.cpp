@@ -104,6 +104,8 @@ void Program::buildDeviceList(StepList &list, const std::vector<std::unique_ptr<
     };
     if (const plan::BindT *bind = command.action.AsBind(); bind && bind->buffer >= 0)
       refuse("reads a value on the host");
+    if (command.action.AsRoutine())
+      refuse("runs on the host");
     if (command.action.AsIf())
       refuse("branches on a value of the device");
     if (const plan::LoopT *loop = command.action.AsLoop(); loop)

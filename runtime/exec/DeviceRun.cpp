@@ -365,6 +365,8 @@ Status DeviceRun::walkStep(const Step &step, Queue &queue, int stream, const Run
   if (options.cancelled && options.cancelled->load(std::memory_order_relaxed))
     return error(Code::Cancelled, "the call was cancelled before ", context_.where(step));
   if (step.late) {
+    if (step.kind == Action::Routine)
+      GRAPHC_RETURN_IF_ERROR(context_.assumeBounds(step));
     for (const OperandInfo &operand : step.operands)
       GRAPHC_RETURN_IF_ERROR(context_.checkOperand(step, operand));
     GRAPHC_RETURN_IF_ERROR(context_.resolveStepSizes(step));
@@ -381,6 +383,8 @@ Status DeviceRun::walkStep(const Step &step, Queue &queue, int stream, const Run
     return copy(step, queue);
   case Action::Fill:
     return fill(step, queue);
+  case Action::Routine:
+    return routineOnHost(step, queue);
   case Action::Check:
     return context_.runCheck(step);
   case Action::Bind:
@@ -451,6 +455,41 @@ Status DeviceRun::fill(const Step &step, Queue &queue, const MovingWork *moved, 
   if (!status.ok())
     return error(status.code(), context_.where(step), ": ", status.message());
   return recording ? Status() : noteMoving(step, queue, 0);
+}
+
+/// A routine that devices have no kernels for: its operands come to the host, its results go back. The plan says so (routine), and
+/// whoever compiled it has said so.
+Status DeviceRun::routineOnHost(const Step &step, Queue &queue) {
+  size_t inputs = static_cast<size_t>(step.command->action.AsRoutine()->num_inputs);
+  std::vector<std::vector<std::byte>> host(step.operands.size());
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    int buffer = step.operands[i].buffer;
+    if (buffer < 0)
+      continue;
+    GRAPHC_ASSIGN_OR_RETURN(int64_t bytes, context_.bytesOf(buffer));
+    host[i].resize(static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+    if (i >= inputs || !bytes)
+      continue;
+    GRAPHC_ASSIGN_OR_RETURN(void *start, context_.addressOf(buffer));
+    GRAPHC_RETURN_IF_ERROR(queue.copyOut(host[i].data(), asAddress(start), bytes));
+  }
+  GRAPHC_RETURN_IF_ERROR(queue.synchronize());
+  auto start = [&](size_t i) -> Result<void *> { return static_cast<void *>(host[i].data()); };
+  GRAPHC_RETURN_IF_ERROR(context_.callRoutine(step, std::ref(start)));
+  for (size_t i = inputs; i < step.operands.size(); ++i) {
+    int buffer = step.operands[i].buffer;
+    if (buffer < 0)
+      continue;
+    const BufferInfo &info = context_.program_.buffers[buffer];
+    if (info.place == Place::Output && !context_.outputPlaced_[info.index])
+      GRAPHC_RETURN_IF_ERROR(placeOutput(info.index));
+    GRAPHC_ASSIGN_OR_RETURN(int64_t bytes, context_.bytesOf(buffer));
+    GRAPHC_ASSIGN_OR_RETURN(void *target, context_.addressOf(buffer));
+    if (bytes)
+      GRAPHC_RETURN_IF_ERROR(queue.copyIn(asAddress(target), host[i].data(), bytes));
+  }
+  // The copies read `host`.
+  return queue.synchronize();
 }
 
 Result<int64_t> DeviceRun::readValue(int buffer, int64_t element, Queue &queue) {

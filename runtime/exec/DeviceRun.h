@@ -58,6 +58,7 @@ private:
   Status launch(const Step &step, Queue &queue, int stream, const MovingWork *moved = nullptr, Recording *recording = nullptr);
   Status copy(const Step &step, Queue &queue, const MovingWork *moved = nullptr, Recording *recording = nullptr);
   Status fill(const Step &step, Queue &queue, const MovingWork *moved = nullptr, Recording *recording = nullptr);
+  Status routineOnHost(const Step &step, Queue &queue);
   Status bind(const Step &step, Queue &queue);
   Status loop(const Step &step, Queue &queue, int stream, const RunOptions &options);
   Result<int64_t> readValue(int buffer, int64_t element, Queue &queue);

@@ -379,7 +379,43 @@ Status Context::runLibrary(const Step &step) {
   return {};
 }
 
+/// Results whose size the routine decides, and whose memory is the caller's, are written aside first.
 Status Context::runRoutine(const Step &step) {
+  size_t inputs = static_cast<size_t>(step.command->action.AsRoutine()->num_inputs);
+  bool staged = false;
+  auto start = [&](size_t i) -> Result<void *> {
+    const BufferInfo &info = program_.buffers[step.operands[i].buffer];
+    if (info.place != Place::Output || outputPlaced_[info.index])
+      return addressOf(step.operands[i].buffer);
+    GRAPHC_ASSIGN_OR_RETURN(int64_t bytes, bytesOf(step.operands[i].buffer));
+    staged = true;
+    staging_.resize(kMaxRoutineOperands);
+    stagingBytes_.resize(kMaxRoutineOperands);
+    if (bytes > stagingBytes_[i] || !staging_[i]) {
+      staging_[i] = allocateAligned(static_cast<size_t>(bytes));
+      if (!staging_[i])
+        return error(Code::OutOfMemory, bytes, " bytes for the result are not available");
+      program_.contextAccount.add(bytes - stagingBytes_[i]);
+      stagingBytes_[i] = bytes;
+    }
+    measured_.late += bytes;
+    return static_cast<void *>(staging_[i].get());
+  };
+  GRAPHC_RETURN_IF_ERROR(callRoutine(step, std::ref(start)));
+  for (size_t i = inputs; staged && i < step.operands.size(); ++i) {
+    int buffer = step.operands[i].buffer;
+    if (buffer < 0 || program_.buffers[buffer].place != Place::Output || outputPlaced_[program_.buffers[buffer].index])
+      continue;
+    int output = program_.buffers[buffer].index;
+    GRAPHC_RETURN_IF_ERROR(placeOutput(output, outputTensors_));
+    if (outputBytes_[output])
+      std::memcpy(outputs_[output], staging_[i].get(), static_cast<size_t>(outputBytes_[output]));
+  }
+  return {};
+}
+
+/// Calls the routine on operands whose buffers start where `startOf` says, and notes the sizes it decides.
+Status Context::callRoutine(const Step &step, const std::function<Result<void *>(size_t)> &startOf) {
   const plan::RoutineT &routine = *step.command->action.AsRoutine();
   // Sizes and strides of all operands, one after the other; reserved once so that spans into it stay valid.
   size_t total = 0;
@@ -387,36 +423,14 @@ Status Context::runRoutine(const Step &step) {
     total += 2 * operand.dims.size();
   sizes_.resize(std::max(sizes_.size(), total + routine.exprs.size() + routine.symbols.size()));
   size_t at = 0;
-  constexpr size_t kMaxOperands = 32;
-  if (step.operands.size() > kMaxOperands || routine.attributes.size() > kMaxOperands)
-    return error(Code::PlanInvalid, where(step), ": a routine has more than ", kMaxOperands, " operands");
-  cpu::RoutineTensor tensors[kMaxOperands];
-  bool staged = false;
+  if (step.operands.size() > kMaxRoutineOperands || routine.attributes.size() > kMaxRoutineOperands)
+    return error(Code::PlanInvalid, where(step), ": a routine has more than ", kMaxRoutineOperands, " operands");
+  cpu::RoutineTensor tensors[kMaxRoutineOperands];
   for (size_t i = 0; i < step.operands.size(); ++i) {
     const OperandInfo &operand = step.operands[i];
     if (operand.buffer < 0)
       continue;
-    const BufferInfo &info = program_.buffers[operand.buffer];
-    Result<void *> address = static_cast<void *>(nullptr);
-    if (info.place == Place::Output && !outputPlaced_[info.index]) {
-      auto bytes = bytesOf(operand.buffer);
-      if (!bytes.ok())
-        return bytes.status();
-      staged = true;
-      staging_.resize(kMaxOperands);
-      stagingBytes_.resize(kMaxOperands);
-      if (*bytes > stagingBytes_[i] || !staging_[i]) {
-        staging_[i] = allocateAligned(static_cast<size_t>(*bytes));
-        if (!staging_[i])
-          return error(Code::OutOfMemory, where(step), ": ", *bytes, " bytes for the result are not available");
-        program_.contextAccount.add(*bytes - stagingBytes_[i]);
-        stagingBytes_[i] = *bytes;
-      }
-      measured_.late += *bytes;
-      address = static_cast<void *>(staging_[i].get());
-    } else {
-      address = addressOf(operand.buffer);
-    }
+    Result<void *> address = startOf(i);
     if (!address.ok())
       return error(address.status().code(), where(step), ": ", address.status().message());
     size_t rank = operand.dims.size();
@@ -432,7 +446,7 @@ Status Context::runRoutine(const Step &step) {
     tensors[i].data = static_cast<std::byte *>(*address) + valueOf(operand.offset, 0) * static_cast<int64_t>(sizeOf(tensors[i].dtype));
     at += 2 * rank;
   }
-  cpu::RoutineAttribute attributes[kMaxOperands];
+  cpu::RoutineAttribute attributes[kMaxRoutineOperands];
   for (size_t i = 0; i < routine.attributes.size(); ++i)
     attributes[i] = {routine.attributes[i]->name, routine.attributes[i]->ints, routine.attributes[i]->floats,
                      routine.attributes[i]->strings};
@@ -453,15 +467,6 @@ Status Context::runRoutine(const Step &step) {
     return error(status.code(), where(step), ": ", status.message());
   for (size_t i = 0; i < routine.symbols.size(); ++i)
     GRAPHC_RETURN_IF_ERROR(symbolBound(routine.symbols[i], sizes_[symbolAt + i], step));
-  for (size_t i = inputs; staged && i < step.operands.size(); ++i) {
-    int buffer = step.operands[i].buffer;
-    if (buffer < 0 || program_.buffers[buffer].place != Place::Output || outputPlaced_[program_.buffers[buffer].index])
-      continue;
-    int output = program_.buffers[buffer].index;
-    GRAPHC_RETURN_IF_ERROR(placeOutput(output, outputTensors_));
-    if (outputBytes_[output])
-      std::memcpy(outputs_[output], staging_[i].get(), static_cast<size_t>(outputBytes_[output]));
-  }
   return {};
 }
 

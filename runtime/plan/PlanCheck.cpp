@@ -283,11 +283,8 @@ private:
   }
 
   Status checkCommand(const CommandT &command, const std::string &name, bool prepare, int depth) {
-    if (plan.target == Target::Cuda && (command.action.type == Action::Library || command.action.type == Action::Routine)) {
-      const RoutineT *routine = command.action.AsRoutine();
-      return invalid(name, ": ", routine ? text("routine '", routine->name, "'") : std::string("library calls"),
-                     " cannot run on a CUDA device in this build");
-    }
+    if (plan.target == Target::Cuda && command.action.type == Action::Library)
+      return invalid(name, ": library calls cannot run on a CUDA device in this build");
     if (command.stream < -1 || command.stream > 255)
       return invalid(name, ": stream ", command.stream, " is outside 0..255");
     for (const OperandT *operand : operandsOf(command))

@@ -2,17 +2,27 @@
 // RUN: graphc-opt %s -kernel-schedule-cuda -kernel-print-cuda -o /dev/null | FileCheck %s
 
 // CHECK-LABEL: // matmul_relu
-// CHECK: // 64 x 64 results a block, 8 x 4 a thread; the depth in steps of 16
-// CHECK: const int row_count = 70, column_count = 90, depth_count = 50;
+// CHECK: // 64 x 64 results a block, 8 x 8 a thread; the depth in steps of 16
+// CHECK: const int row_count = 70, column_count = 90;
 // CHECK: __shared__ alignas(16) float row_tile[16][68];
-// CHECK: if (row < row_count && depth < depth_count) {
-// CHECK:   const float in0_value = in0[row * 50 + depth];
-// CHECK: row_tile[at_depth][at_row] = factor;
-// CHECK: const int at_depth = slot / 64, at_column = slot % 64;
+// Which lines a thread brings is found out once; those behind the last are read as the last.
+// CHECK: const int row_depth = threadIdx.x % 8 * 2, row_own = threadIdx.x / 8;
+// CHECK: const int row = min(int(first_row + row_own + piece * 8), int(row_count - 1));
+// CHECK: row_at[piece] = row;
+// CHECK: for (int first_depth = 0; first_depth < 50; first_depth += 16) {
+// Two neighbours along the depth in one access; zeros behind its end.
+// CHECK: Pack<float, 2> factor = {};
+// CHECK: if (depth < 50) {
+// CHECK:   const auto in0_pack = load_pack<2>(in0 + row_at[piece] * 50 + depth, aligned);
+// CHECK: row_tile[row_depth + lane][row_own + piece * 8] = factor.at[lane];
+// The other factor lies along its lines.
+// CHECK: const auto in1_pack = load_pack<2>(in1 + depth * 90 + column_at[piece], aligned);
+// CHECK: store_pack(&column_tile[column_depth + layer * 2][column_own], factor);
 // CHECK: __syncthreads();
-// CHECK: total[i][j] = fmaf(a[i], b[j], total[i][j]);
+// CHECK: a[i] = load_pack<4>(&row_tile[step][thread_row + i * 32]);
+// CHECK: total[i][j] = fmaf(a[i / 4].at[i % 4], b[j / 4].at[j % 4], total[i][j]);
 // CHECK: out0[row * 90 + column] = maximum(total[i][j] + in2_value, 0.0f);
-// CHECK: // launch: 128 threads, 1 units a block
+// CHECK: // launch: 64 threads, 1 units a block
 kernel.func @matmul_relu(%x: memref<70x50xf32>, %w: memref<50x90xf32>, %b: memref<90xf32>, %o: memref<70x90xf32>) {
   %zero = arith.constant 0.0 : f32
   kernel.parallel (%m, %n) to (70, 90) {
@@ -33,12 +43,19 @@ kernel.func @matmul_relu(%x: memref<70x50xf32>, %w: memref<50x90xf32>, %b: memre
 }
 
 // A convolution is the same sum: rows are pixels, columns output channels, the depth runs along channels last. Padding is a guard.
+// Outer dims of the depth are loops, so that nothing is taken apart inside.
 // CHECK-LABEL: // conv
-// CHECK: const int row_count = 512, column_count = 32, depth_count = 144;
-// CHECK: const int k0 = depth / 48;
-// CHECK: const int k1 = depth / 16 % 3;
-// CHECK: const int k2 = depth % 16;
-// CHECK: ? in0[{{.*}}] : 0.0f;
+// CHECK: const int row_count = 512, column_count = 32;
+// CHECK: row_i1[piece] = i1;
+// CHECK: for (int k = 0; k < 3; ++k) {
+// CHECK: for (int k_2 = 0; k_2 < 3; ++k_2) {
+// CHECK: for (int first_depth = 0; first_depth < 16; first_depth += 16) {
+// CHECK: auto in0_pack = same_pack<4>(0.0f);
+// CHECK: if ((row_i1[piece] + k - 1) >= 0 && {{.*}}) in0_pack = load_pack<4>(in0 + {{.*}} + depth - 272, aligned);
+// CHECK-NOT: depth /
+// Results go out in packs.
+// CHECK: out0_pack.at[lane] = total[i][j + lane];
+// CHECK: store_pack(out0 + {{.*}} + column, out0_pack, aligned);
 kernel.func @conv(%x: memref<2x16x16x16xf32>, %w: memref<32x16x3x3xf32>, %o: memref<2x16x16x32xf32>) {
   %zero = arith.constant 0.0 : f32
   kernel.parallel (%n, %h, %v, %c) to (2, 16, 16, 32) {

@@ -45,14 +45,8 @@ std::vector<std::string> caseDevices() { return {"reference", "cpu"}; }
 Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs) {
   if (device == "reference")
     return runReference(module, inputs);
-  if (device == "cpu")
-    return runCpu(module, inputs, "host");
-  if (device.starts_with("cpu:"))
-    return runCpu(module, inputs, device.substr(4));
-#ifdef GRAPHC_TEST_HAS_SIM
-  if (device == "sim")
-    return runSim(module, inputs);
-#endif
+  if (device == "cpu" || device == "sim" || device.starts_with("cpu:"))
+    return runCompiled(device, module, inputs);
   return error(Code::DeviceUnavailable, "device '", device, "' is unknown; value tests run on ", joined(caseDevices()));
 }
 

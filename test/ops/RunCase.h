@@ -16,10 +16,7 @@ std::vector<std::string> caseDevices();
 /// Runs @main of the module text.
 Result<std::vector<HostTensor>> runCase(const std::string &device, const std::string &module, std::span<const HostTensor> inputs);
 
-/// On the CPU, through the whole compiler. `level`: "host", or a level below it ("v3" …).
-Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs, const std::string &level);
-
-/// On the simulated CUDA device, through the whole compiler and NVRTC.
-Result<std::vector<HostTensor>> runSim(const std::string &module, std::span<const HostTensor> inputs);
+/// On a device ("cpu", "sim") through the whole compiler and runtime, or below the processor's own level ("cpu:v3").
+Result<std::vector<HostTensor>> runCompiled(const std::string &device, const std::string &module, std::span<const HostTensor> inputs);
 
 } // namespace graphc::test

@@ -2,7 +2,6 @@
 // RUN: graphc-op-test %s
 
 // case: rows
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 3x2xf32=[[1 2][3 4][5 6]]
 // in: 3xbool=[0 1 1]
 // out: 2x2xf32=[[3 4][5 6]]
@@ -13,7 +12,6 @@ func.func @main(%x: tensor<3x2xf32> {graph.name = "x"}, %y: tensor<3xi1> {graph.
 
 // -----
 // case: flat, short condition
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 2x2xf32=[[1 2][3 4]]
 // in: 3xbool=[0 1 1]
 // out: 2xf32=[2 3]
@@ -24,7 +22,6 @@ func.func @main(%x: tensor<2x2xf32> {graph.name = "x"}, %y: tensor<3xi1> {graph.
 
 // -----
 // case: flattened, short condition
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 2x3xf32=[[0 1 2][3 4 5]]
 // in: 4xbool=[0 1 0 1]
 // out: 2xf32=[1 3]

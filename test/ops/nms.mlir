@@ -2,7 +2,6 @@
 // RUN: graphc-op-test %s
 
 // case: keeps the best of overlapping boxes
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 1x6x4xf32=[[[0 0 1 1][0 0.1 1 1.1][0 -0.1 1 0.9][0 10 1 11][0 10.1 1 11.1][0 100 1 101]]]
 // in: 1x1x6xf32=[[[0.9 0.75 0.6 0.95 0.5 0.3]]]
 // out: 3x3xi64=[[0 0 3][0 0 0][0 0 5]]
@@ -13,7 +12,6 @@ func.func @main(%x: tensor<1x6x4xf32> {graph.name = "x"}, %y: tensor<1x1x6xf32> 
 
 // -----
 // case: score threshold
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 1x6x4xf32=[[[0 0 1 1][0 0.1 1 1.1][0 -0.1 1 0.9][0 10 1 11][0 10.1 1 11.1][0 100 1 101]]]
 // in: 1x1x6xf32=[[[0.9 0.75 0.6 0.95 0.5 0.3]]]
 // out: 2x3xi64=[[0 0 3][0 0 0]]
@@ -24,7 +22,6 @@ func.func @main(%x: tensor<1x6x4xf32> {graph.name = "x"}, %y: tensor<1x1x6xf32> 
 
 // -----
 // case: two batches, flipped corners
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 2x3x4xf32=[[[0 0 1 1][1 1 0 0][0 2 1 3]][[0 0 1 1][0 5 1 6][0 5.0999999 1 6.0999999]]]
 // in: 2x1x3xf32=[[[0.89999998 0.80000001 0.69999999]][[0.1 0.89999998 0.94999999]]]
 // out: 4x3xi64=[[0 0 0][0 0 2][1 0 2][1 0 0]]
@@ -35,7 +32,6 @@ func.func @main(%x: tensor<2x3x4xf32> {graph.name = "x"}, %y: tensor<2x1x3xf32> 
 
 // -----
 // case: center boxes, at most one
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 1x3x4xf32=[[[0.5 0.5 1 1][0.5 0.5 1 1.1][0.5 2.5 1 1]]]
 // in: 1x1x3xf32=[[[0.30000001 0.89999998 0.5]]]
 // out: 1x3xi64=[[0 0 1]]

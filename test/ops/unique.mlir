@@ -2,7 +2,6 @@
 // RUN: graphc-op-test %s
 
 // case: sorted
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 6xf32=[2 1 1 3 4 3]
 // out: 4xf32=[1 2 3 4]
 // out: 4xi64=[1 0 3 4]
@@ -15,7 +14,6 @@ func.func @main(%x: tensor<6xf32> {graph.name = "x"}) -> (tensor<?xf32, #graph.d
 
 // -----
 // case: in order of first appearance
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 6xf32=[2 1 1 3 4 3]
 // out: 4xf32=[2 1 3 4]
 // out: 4xi64=[0 1 3 4]
@@ -28,7 +26,6 @@ func.func @main(%x: tensor<6xf32> {graph.name = "x"}) -> (tensor<?xf32, #graph.d
 
 // -----
 // case: rows
-// not-on: sim: the size of its result depends on data, which has no kernel on CUDA yet
 // in: 3x2xf32=[[1 0][2 3][1 0]]
 // out: 2x2xf32=[[1 0][2 3]]
 // out: 2xi64=[0 1]

@@ -1,24 +1,27 @@
-// graphc-sim-run run MODEL [inputs and expectations as on `graphc run`]: a model's generated CUDA kernels on the simulated device, with
-// what they cost: kernels, launches, bytes of their buffers, time of NVRTC and of the simulation.
+// graphc-sim-run run MODEL [inputs and expectations as on `graphc run`]: a model on the simulated device as any program runs it, and
+// what that costs: kernels, launches, time of NVRTC and of the simulation; with --counters what the simulator counts.
 #include "frontend/tensor/CompareTensors.h"
 #include "frontend/tensor/PrintTensor.h"
-#include "test/sim/SimPlan.h"
-#include "tools/graphc/Tensors.h"
+#include "runtime/cudasim/cudasim.h"
+#include "runtime/devices/Devices.h"
+#include "tools/graphc/Model.h"
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <set>
 
 using namespace graphc;
-using namespace graphc::test;
 
 namespace {
 
 struct Options {
-  std::string model, cache;
+  std::string model, cache = "off", amp;
   std::vector<std::string> shapes, architectures;
   tool::InputOptions inputs;
   tool::ExpectedOptions expected;
@@ -26,85 +29,100 @@ struct Options {
   bool unfused = false, counters = false;
 };
 
-std::vector<tool::Port> portsOf(const plan::PlanT &plan, const std::vector<std::unique_ptr<plan::ParamT>> &params) {
-  std::vector<tool::Port> ports;
-  for (const auto &param : params) {
-    const plan::BufferT &buffer = *plan.buffers[param->buffer];
-    tool::Port port{param->name, plan::toDType(buffer.dtype), {}, {}};
-    for (int dim : buffer.dims) {
-      const plan::Expr &expr = plan.exprs[dim];
-      port.dims.push_back(expr.op() == plan::ExprOp::Const ? std::optional(expr.value()) : std::nullopt);
-      port.dimNames.push_back("?");
-    }
-    ports.push_back(std::move(port));
+/// What the simulator counted of one kernel, over all its launches. Instructions are PTX's.
+struct KernelCounters {
+  int launches = 0;
+  double laneInstructions = 0, globalBytes = 0, sectors = 0, compulsorySectors = 0;
+  double occupancy = 0;        // of the last launch
+  double microsecondsH200 = 0; // the simulator's estimate, for ranking only
+  double hostSeconds = 0;
+};
+
+/// Launches since the last call, by kernel.
+std::map<std::string, KernelCounters> takeCounters() {
+  std::map<std::string, KernelCounters> byName;
+  void *simulator = dlopen(simulatorLibrary().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (!simulator)
+    return byName;
+  const GraphcCudasimLaunch *launches = nullptr;
+  size_t count = reinterpret_cast<decltype(graphcCudasimLaunches) *>(dlsym(simulator, "graphcCudasimLaunches"))(&launches);
+  for (size_t i = 0; i < count; ++i) {
+    const GraphcCudasimLaunch &launch = launches[i];
+    KernelCounters &sum = byName[launch.kernel];
+    ++sum.launches;
+    sum.laneInstructions += static_cast<double>(launch.laneInstructions);
+    sum.globalBytes += static_cast<double>(launch.globalBytes);
+    sum.sectors += static_cast<double>(launch.globalSectors);
+    sum.compulsorySectors += static_cast<double>(launch.uniqueLines) * 4;
+    sum.occupancy = launch.occupancy;
+    sum.microsecondsH200 += launch.microsecondsH200;
+    sum.hostSeconds += launch.hostSeconds;
   }
-  return ports;
+  reinterpret_cast<decltype(graphcCudasimClear) *>(dlsym(simulator, "graphcCudasimClear"))();
+  return byName;
 }
 
-Result<std::unique_ptr<SimPlan>> compile(const Options &options) {
-  CompileOptions compile;
-  compile.threads = options.threads;
-  compile.shapes = options.shapes;
-  compile.cacheDir = options.cache;
-  compile.fuse = !options.unfused;
-  compile.keepKernelText = true;
-  std::set<std::string> asked;
-  while (true) {
-    auto plan = SimPlan::compile(options.model, compile);
-    if (plan.ok())
-      return plan;
-    // Sizes may depend on the values of inputs.
-    CompileResult once = compileFile(options.model, compile);
-    bool more = false;
-    for (const std::string &wanted : once.valueInputs)
-      for (size_t i = 0; i < once.inputNames.size(); ++i)
-        if (once.inputNames[i] == wanted && asked.insert(wanted).second) {
-          GRAPHC_ASSIGN_OR_RETURN(auto value, options.inputs.valueOf(once.inputNames, i));
-          if (value) {
-            compile.constantInputs.emplace(wanted, std::move(*value));
-            more = true;
-          }
-        }
-    if (!more)
-      return plan.status();
+void printCounters(const std::map<std::string, KernelCounters> &counters) {
+  std::vector<std::pair<std::string, KernelCounters>> all(counters.begin(), counters.end());
+  std::sort(all.begin(), all.end(), [](const auto &a, const auto &b) { return a.second.microsecondsH200 > b.second.microsecondsH200; });
+  KernelCounters total;
+  std::cout << "launches    Mlane-instr  lane-instr/B  sectors/compulsory  occupancy  est. us (H200)  sim s  kernel\n" << std::fixed;
+  for (const auto &[name, kernel] : all) {
+    std::cout << std::setw(8) << kernel.launches << std::setprecision(2) << std::setw(15) << kernel.laneInstructions / 1e6 << std::setw(14)
+              << kernel.laneInstructions / std::max(1.0, kernel.globalBytes) << std::setw(20) << kernel.sectors / std::max(1.0, kernel.compulsorySectors)
+              << std::setw(11) << kernel.occupancy << std::setw(16) << kernel.microsecondsH200 << std::setw(7) << kernel.hostSeconds << "  " << name << "\n";
+    total.launches += kernel.launches;
+    total.laneInstructions += kernel.laneInstructions;
+    total.globalBytes += kernel.globalBytes;
+    total.microsecondsH200 += kernel.microsecondsH200;
   }
+  std::cout << "total: " << total.launches << " launches, " << total.laneInstructions / 1e6 << " M lane instructions, " << total.globalBytes / 1e6
+            << " MB moved, estimated " << total.microsecondsH200 << " us on an H200\n" << std::defaultfloat;
 }
 
 Result<int> run(const Options &options) {
   GRAPHC_ASSIGN_OR_RETURN(Tolerance tolerance, options.expected.tolerance());
-  GRAPHC_ASSIGN_OR_RETURN(std::unique_ptr<SimPlan> plan, compile(options));
-  const plan::PlanT &steps = *plan->compiled().plan;
-  auto inputPorts = portsOf(steps, steps.inputs), outputPorts = portsOf(steps, steps.outputs);
+  tool::ModelOptions model;
+  model.model = options.model;
+  model.device = "sim";
+  model.threads = options.threads;
+  model.shapes = options.shapes;
+  model.cache = options.cache;
+  model.amp = options.amp;
+  GRAPHC_RETURN_IF_ERROR(model.check());
+  CompileOptions compile;
+  compile.fuse = !options.unfused;
+  GRAPHC_ASSIGN_OR_RETURN(tool::Model loaded, tool::Model::load(model, options.inputs.provider(), std::move(compile)));
   double codegen = 0;
-  for (const PhaseTime &time : plan->compiled().times)
+  for (const PhaseTime &time : loaded.details().times)
     if (time.name == "codegen")
       codegen = time.ms;
-  std::cout << steps.kernels.size() << " kernels in " << steps.modules.size() << " modules, codegen " << codegen << " ms\n";
-  GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(inputPorts));
-  GRAPHC_ASSIGN_OR_RETURN(auto expected, options.expected.resolve(outputPorts, options.inputs.testData));
-  GRAPHC_ASSIGN_OR_RETURN(SimRun done, plan->run(inputs));
-  std::cout << done.launches << " launches over " << done.bytesTouched << " bytes, simulated in " << done.seconds << " s\n";
-  if (options.counters) {
-    std::cout << "launches  lane-instr/B  sectors/compulsory  occupancy  est. us (H200)  kernel\n";
-    for (const KernelCounters &kernel : done.counters)
-      std::cout << std::setw(8) << kernel.launches << std::fixed << std::setprecision(2) << std::setw(14)
-                << kernel.laneInstructions / std::max(1.0, kernel.globalBytes) << std::setw(20)
-                << kernel.sectors / std::max(1.0, kernel.compulsorySectors) << std::setw(11) << kernel.occupancy << std::setw(16)
-                << kernel.microsecondsH200 << "  " << kernel.kernel << "\n" << std::defaultfloat;
-  }
+  const plan::PlanT &plan = loaded.details().executable->plan();
+  auto isDispatch = [](const auto &command) { return command->action.AsDispatch() != nullptr; };
+  std::cout << plan.kernels.size() << " kernels in " << plan.modules.size() << " modules, " << std::count_if(plan.main.begin(), plan.main.end(), isDispatch)
+            << " launches a call, codegen " << codegen << " ms\n";
+  GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> inputs, options.inputs.resolve(loaded.inputs()));
+  GRAPHC_ASSIGN_OR_RETURN(auto expected, options.expected.resolve(loaded.outputs(), options.inputs.testData));
+  (void)takeCounters(); // of what ran once
+  auto start = std::chrono::steady_clock::now();
+  GRAPHC_ASSIGN_OR_RETURN(std::vector<HostTensor> outputs, loaded.run(inputs));
+  std::cout << "simulated in " << std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() << " s\n";
+  if (options.counters)
+    printCounters(takeCounters());
   int wrong = 0;
-  for (size_t i = 0; i < done.outputs.size(); ++i) {
-    const std::string &name = outputPorts[i].name;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string &name = loaded.outputs()[i].name;
     if (!expected[i]) {
-      std::cout << name << ": " << tensorText(done.outputs[i], 8) << "\n";
+      std::cout << name << ": " << tensorText(outputs[i], 8) << "\n";
       continue;
     }
-    Comparison comparison = compareTensors(done.outputs[i], *expected[i], tolerance);
+    Comparison comparison = compareTensors(outputs[i], *expected[i], tolerance);
     (comparison.matches ? std::cout : std::cerr) << "output '" << name << "' " << comparison.message << "\n";
     wrong += !comparison.matches;
   }
   return wrong ? 1 : 0;
 }
+
 /// Registers, stack and shared memory of every kernel on real architectures; fails when an elementwise or row kernel spills.
 Result<int> resources(const Options &options) {
   CompileOptions compile;
@@ -118,7 +136,7 @@ Result<int> resources(const Options &options) {
   GRAPHC_RETURN_IF_ERROR(result.status);
   std::set<std::string> tiled;
   for (const KernelText &kernel : result.model.kernels)
-    if (kernel.llvmIr.find("row_tile") != std::string::npos)
+    if (kernel.llvmIr.find("_tile[") != std::string::npos)
       tiled.insert(kernel.name);
   int spills = 0, tiledSpills = 0, most = 0;
   for (const auto &kernel : result.model.resources) {
@@ -141,6 +159,7 @@ int main(int argc, char **argv) {
   CLI::App &verb = *app.add_subcommand("run");
   verb.add_option("MODEL", options.model)->required();
   verb.add_option("--cache", options.cache);
+  verb.add_option("--amp", options.amp);
   verb.add_option("--shape", options.shapes)->take_all();
   verb.add_option("--threads", options.threads);
   verb.add_flag("--counters", options.counters, "what the simulator counts, kernel by kernel (slower)");
@@ -154,8 +173,7 @@ int main(int argc, char **argv) {
   report.add_option("--threads", options.threads);
   app.require_subcommand(1);
   CLI11_PARSE(app, argc, argv);
-  if (options.counters)
-    setenv("GRAPHC_CUDASIM", "report=none,threads=0,counters=on,gpu=h200", 1);
+  setenv("GRAPHC_CUDASIM", options.counters ? "threads=0,counters=on,gpu=h200" : "check=races,threads=0", options.counters);
   auto code = report.parsed() ? resources(options) : run(options);
   if (!code.ok()) {
     std::cerr << code.status().message() << "\n";

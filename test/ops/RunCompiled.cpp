@@ -8,14 +8,17 @@
 
 namespace graphc::test {
 
-Result<std::vector<HostTensor>> runCpu(const std::string &module, std::span<const HostTensor> inputs, const std::string &level) {
+Result<std::vector<HostTensor>> runCompiled(const std::string &device, const std::string &module, std::span<const HostTensor> inputs) {
   std::string file = (std::filesystem::temp_directory_path() / text("graphc-op-test-", getpid(), ".mlir")).string();
   GRAPHC_RETURN_IF_ERROR(writeFileAtomically(file, module));
   tool::ModelOptions options;
   options.model = file;
+  options.device = device.substr(0, device.find(':'));
   options.threads = 1;
   options.cache = "off";
-  options.cpuLevel = level;
+  if (size_t colon = device.find(':'); colon != std::string::npos)
+    options.cpuLevel = device.substr(colon + 1);
+  GRAPHC_RETURN_IF_ERROR(options.check());
   auto model = tool::Model::load(options);
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
