@@ -86,6 +86,15 @@ std::optional<Contraction> cuda::matchContraction(kernel::ParallelOp op) {
     else
       (row[d] ? match.rowDims : match.columnDims).push_back(d);
   }
+  // A factor that is the same everywhere (weights of one value) leaves dims that nothing depends on: they are its own.
+  if (match.rowDims.empty() != match.columnDims.empty()) {
+    auto &own = match.rowDims.empty() ? match.rowDims : match.columnDims;
+    llvm::erase_if(match.batchDims, [&](unsigned d) {
+      if (!row[d] && !column[d])
+        own.push_back(d);
+      return !row[d] && !column[d];
+    });
+  }
   if (match.rowDims.empty() || match.columnDims.empty())
     return std::nullopt;
   // Columns are what stores run along: the last dim belongs to them.

@@ -8,7 +8,8 @@ namespace graphc::codegen::cuda {
 struct Contraction {
   kernel::ReduceOp reduce;
   mlir::Value row, column; // the factors
-  // Outer dims, each in one of the lists: of both factors (or neither), of `row` alone, of `column` alone.
+  // Outer dims, each in one of the lists: of both factors (or neither), of `row` alone, of `column` alone. A factor of one value
+  // has the dims that nothing depends on.
   mlir::SmallVector<unsigned> batchDims, rowDims, columnDims;
 };
 
