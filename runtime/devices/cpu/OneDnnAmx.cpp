@@ -2,6 +2,7 @@
 #include "runtime/devices/cpu/OneDnn.h"
 #include "runtime/devices/cpu/amx/Attention.h"
 #include "runtime/devices/cpu/amx/MatMul.h"
+#include "runtime/devices/cpu/amx/Pack.h"
 
 #include <algorithm>
 #include <optional>

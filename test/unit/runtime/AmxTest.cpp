@@ -1,6 +1,7 @@
 // The kernels on AMX tiles against loops in double. Needs a CPU with AMX: skipped by name elsewhere.
 #include "runtime/devices/cpu/amx/Attention.h"
 #include "runtime/devices/cpu/amx/MatMul.h"
+#include "runtime/devices/cpu/amx/Pack.h"
 
 #include "runtime/base/Text.h"
 
@@ -177,6 +178,34 @@ TEST_F(OnAmx, SpecialValues) {
       else
         EXPECT_NEAR(got, expected, 1e-5 * std::abs(expected) + 1e-6) << where;
     }
+  }
+}
+
+/// Rows adjacent, columns adjacent, neither: the same packed bytes, as Pack.h says they lie.
+TEST(AmxPack, EveryOrder) {
+  if (!amx::available())
+    GTEST_SKIP() << "no AMX on this machine";
+  for (auto [k, n] : {std::pair<int64_t, int64_t>{1, 1}, {32, 32}, {33, 70}, {97, 31}, {64, 128}}) {
+    auto rows = randomHalves(k * n, 7);
+    std::vector<Bf16> columns(k * n), spread(4 * k * n);
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        columns[j * k + i] = spread[2 * (i * n + j) + 1] = rows[i * n + j];
+    std::vector<Bf16> expected(amx::packedBytes(k, n) / 2);
+    for (size_t at = 0; at < expected.size(); ++at) {
+      int64_t pairElement = at % 2, column = at / 2 % 16, pair = at / 32 % 16, tile = at / 512 % 2, step = at / 1024 % ((k + 31) / 32), panel = at / 1024 / ((k + 31) / 32);
+      int64_t i = step * 32 + 2 * pair + pairElement, j = panel * 32 + tile * 16 + column;
+      expected[at] = i < k && j < n ? rows[i * n + j] : Bf16(0);
+    }
+    auto packed = [&](const Bf16 *from, int64_t rowStride, int64_t columnStride) {
+      Scratch to(amx::packedBytes(k, n));
+      amx::packRight(to.memory.get(), from, k, n, rowStride, columnStride);
+      const auto *values = static_cast<const Bf16 *>(to.memory.get());
+      return std::vector<Bf16>(values, values + expected.size());
+    };
+    EXPECT_EQ(packed(rows.data(), n, 1), expected) << k << "x" << n;
+    EXPECT_EQ(packed(columns.data(), 1, k), expected) << k << "x" << n;
+    EXPECT_EQ(packed(spread.data() + 1, 2 * n, 2), expected) << k << "x" << n;
   }
 }
 

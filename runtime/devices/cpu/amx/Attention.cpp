@@ -1,5 +1,6 @@
 #include "runtime/devices/cpu/amx/Attention.h"
 
+#include "runtime/devices/cpu/amx/Pack.h"
 #include "runtime/devices/cpu/amx/Tiles.h"
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <utility>
 
 namespace graphc::cpu::amx {
-
-static int64_t inBlocks(int64_t size) { return (size + 31) / 32; }
 
 namespace {
 
@@ -18,7 +17,7 @@ struct Layout {
   int64_t keys, values, query, scores, probabilities, block, total;
 
   explicit Layout(const AttentionShape &shape)
-      : depthSteps(inBlocks(shape.depth)), keySteps(inBlocks(shape.keys)), valuePanels(inBlocks(shape.valueDepth)) {
+      : depthSteps(blocksOf(shape.depth)), keySteps(blocksOf(shape.keys)), valuePanels(blocksOf(shape.valueDepth)) {
     int64_t at = 0;
     auto reserve = [&](int64_t bytes) { return std::exchange(at, at + bytes); };
     keys = reserve(keySteps * depthSteps * 2048);
@@ -44,29 +43,6 @@ int64_t Attention::scratchBytes() const { return Layout(shape_).total; }
 
 namespace {
 
-/// 16 rows of 16 double words, transposed.
-GRAPHC_AMX void transpose(__m512i (&rows)[16]) {
-  __m512i t[16];
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
-    t[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
-  }
-  for (int i = 0; i < 16; i += 4)
-    for (int j = 0; j < 2; ++j) {
-      rows[i + 2 * j] = _mm512_unpacklo_epi64(t[i + j], t[i + 2 + j]);
-      rows[i + 2 * j + 1] = _mm512_unpackhi_epi64(t[i + j], t[i + 2 + j]);
-    }
-  for (int h = 0; h < 2; ++h)
-    for (int j = 0; j < 4; ++j) {
-      t[8 * h + j] = _mm512_shuffle_i32x4(rows[8 * h + j], rows[8 * h + 4 + j], 0x88);
-      t[8 * h + 4 + j] = _mm512_shuffle_i32x4(rows[8 * h + j], rows[8 * h + 4 + j], 0xdd);
-    }
-  for (int j = 0; j < 8; ++j) {
-    rows[j] = _mm512_shuffle_i32x4(t[j], t[8 + j], 0x88);
-    rows[8 + j] = _mm512_shuffle_i32x4(t[j], t[8 + j], 0xdd);
-  }
-}
-
 /// 32 elements of a row from `column` on, zero from `columns` on.
 GRAPHC_AMX __m512i loadRow(const Bf16 *row, int64_t column, int64_t columns, int64_t columnStride) {
   __mmask32 lanes = pairLanesBelow(columns - column);
@@ -76,45 +52,6 @@ GRAPHC_AMX __m512i loadRow(const Bf16 *row, int64_t column, int64_t columns, int
   for (int64_t i = 0; i < 32 && column + i < columns; ++i)
     buffer[i] = row[(column + i) * columnStride];
   return _mm512_load_si512(buffer);
-}
-
-/// kᵀ as a packed right operand: panels of 32 keys, steps of 32 of depth.
-GRAPHC_AMX_TARGET void packKeys(Bf16 *to, const Bf16 *key, const AttentionShape &shape, const Layout &layout) {
-  for (int64_t panel = 0; panel < layout.keySteps; ++panel)
-    for (int64_t step = 0; step < layout.depthSteps; ++step)
-      for (int64_t tile = 0; tile < 2; ++tile, to += 512) {
-        __m512i rows[16];
-        for (int64_t i = 0; i < 16; ++i) {
-          int64_t row = panel * 32 + tile * 16 + i;
-          rows[i] = row < shape.keys ? loadRow(key + row * shape.key.rowStride, step * 32, shape.depth, shape.key.columnStride)
-                                     : _mm512_setzero_si512();
-        }
-        transpose(rows);
-        for (int64_t i = 0; i < 16; ++i)
-          _mm512_store_si512(to + 32 * i, rows[i]);
-      }
-}
-
-/// v as a packed right operand: panels of 32 columns, steps of 32 keys.
-GRAPHC_AMX_TARGET void packValues(Bf16 *to, const Bf16 *value, const AttentionShape &shape, const Layout &layout) {
-  alignas(64) Bf16 order[2][32];
-  for (int i = 0; i < 16; ++i)
-    for (int tile = 0; tile < 2; ++tile) {
-      order[tile][2 * i] = static_cast<Bf16>(16 * tile + i);
-      order[tile][2 * i + 1] = static_cast<Bf16>(32 + 16 * tile + i);
-    }
-  __m512i low = _mm512_load_si512(order[0]), high = _mm512_load_si512(order[1]);
-  for (int64_t panel = 0; panel < layout.valuePanels; ++panel)
-    for (int64_t step = 0; step < layout.keySteps; ++step, to += 1024)
-      for (int64_t pair = 0; pair < 16; ++pair) {
-        __m512i rows[2];
-        for (int64_t i = 0; i < 2; ++i) {
-          int64_t row = step * 32 + 2 * pair + i;
-          rows[i] = row < shape.keys ? loadRow(value + row * shape.value.rowStride, panel * 32, shape.valueDepth, 1) : _mm512_setzero_si512();
-        }
-        _mm512_store_si512(to + 32 * pair, _mm512_permutex2var_epi16(rows[0], low, rows[1]));
-        _mm512_store_si512(to + 512 + 32 * pair, _mm512_permutex2var_epi16(rows[0], high, rows[1]));
-      }
 }
 
 /// Scores of 16 keys, scaled and masked; -inf beyond the last key.
@@ -175,8 +112,8 @@ GRAPHC_AMX_TARGET void attend(const AttentionShape &shape, const AttentionOperan
        *query = reinterpret_cast<Bf16 *>(scratch + layout.query), *probabilities = reinterpret_cast<Bf16 *>(scratch + layout.probabilities);
   auto *scores = reinterpret_cast<float *>(scratch + layout.scores), *block = reinterpret_cast<float *>(scratch + layout.block);
   auto at = [&](const void *base, const AttentionSide &side) { return static_cast<const Bf16 *>(base) + batchOffset(shape, side, head); };
-  packKeys(keys, at(operands.key, shape.key), shape, layout);
-  packValues(values, at(operands.value, shape.value), shape, layout);
+  packRight(keys, at(operands.key, shape.key), shape.depth, shape.keys, shape.key.columnStride, shape.key.rowStride);
+  packRight(values, at(operands.value, shape.value), shape.keys, shape.valueDepth, shape.value.rowStride, 1);
   const Bf16 *from = at(operands.query, shape.query);
   Bf16 *to = static_cast<Bf16 *>(operands.result) + batchOffset(shape, shape.result, head);
   int64_t mask0 = shape.hasMask ? batchOffset(shape, shape.mask, head) : 0;

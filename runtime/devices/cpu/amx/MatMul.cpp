@@ -1,6 +1,7 @@
 #include "runtime/devices/cpu/amx/MatMul.h"
 
 #include "runtime/devices/cpu/CpuLevel.h"
+#include "runtime/devices/cpu/amx/Pack.h"
 #include "runtime/devices/cpu/amx/Tiles.h"
 
 #include <algorithm>
@@ -15,25 +16,8 @@ bool available() {
 
 constexpr int64_t kSmallWeights = 256 << 10;
 
-static int64_t roundedUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
-
-int64_t panelBytes(int64_t k) { return roundedUp(k, 32) * 64; }
-int64_t packedBytes(int64_t k, int64_t n) { return roundedUp(n, 32) / 32 * panelBytes(k); }
-
-void packRight(void *to, const void *from, int64_t k, int64_t n, int64_t rowStride, int64_t columnStride) {
-  const auto *source = static_cast<const uint16_t *>(from);
-  auto *at = static_cast<uint16_t *>(to);
-  for (int64_t panel = 0; panel < n; panel += 32)
-    for (int64_t depth = 0; depth < k; depth += 32)
-      for (int64_t tile = 0; tile < 32; tile += 16)
-        for (int64_t pair = 0; pair < 32; pair += 2)
-          for (int64_t column = panel + tile; column < panel + tile + 16; ++column)
-            for (int64_t row = depth + pair; row < depth + pair + 2; ++row)
-              *at++ = row < k && column < n ? source[row * rowStride + column * columnStride] : uint16_t(0);
-}
-
 MatMul::MatMul(MatMulShape shape) : shape_(std::move(shape)) {
-  int64_t depth = roundedUp(shape_.k, kDepth);
+  int64_t depth = blocksOf(shape_.k) * kDepth;
   // Blocked rows are a tenth to a quarter faster than strided ones, once several panels read them.
   copiesLeft_ = shape_.leftColumnStride != 1 || shape_.k % kDepth != 0 || shape_.n >= 256;
   chunk_ = depth / kDepth <= 24 ? depth / kDepth : 12;
@@ -42,7 +26,7 @@ MatMul::MatMul(MatMulShape shape) : shape_(std::move(shape)) {
   int64_t rowBytes = 2 * depth + (partialSums ? 128 : 0);
   int64_t most = std::clamp<int64_t>(cacheBytes / rowBytes / kBlock * kBlock, kBlock, 1024);
   int64_t times = std::max<int64_t>(1, (shape_.m + most - 1) / most);
-  rowsAtOnce_ = roundedUp((shape_.m + times - 1) / times, kBlock);
+  rowsAtOnce_ = blocksOf((shape_.m + times - 1) / times) * kBlock;
   // Small weights stay in the caches while rows pass by: then a row of results is written from its first column to its last.
   if (!partialSums && packedBytes(shape_.k, shape_.n) <= kSmallWeights)
     rowsAtOnce_ = kBlock;
@@ -214,10 +198,10 @@ GRAPHC_AMX_TARGET void multiply(const MatMulShape &shape, const MatMulOperands &
   auto *buffers = static_cast<float *>(operands.scratch);
   auto *copied = reinterpret_cast<Bf16 *>(static_cast<char *>(operands.scratch) + blockBuffers * kBlockBytes);
   const auto *right = static_cast<const Bf16 *>(operands.right);
-  int64_t steps = (shape.k + kDepth - 1) / kDepth, panels = (shape.n + kBlock - 1) / kBlock;
+  int64_t steps = blocksOf(shape.k), panels = blocksOf(shape.n);
   configureRows(kBlock);
   for (int64_t rowsBegin = 0; rowsBegin < shape.m; rowsBegin += rowsAtOnce) {
-    int64_t rows = std::min(rowsAtOnce, shape.m - rowsBegin), blocks = (rows + kBlock - 1) / kBlock;
+    int64_t rows = std::min(rowsAtOnce, shape.m - rowsBegin), blocks = blocksOf(rows);
     const Bf16 *left = static_cast<const Bf16 *>(operands.left) + rowsBegin * shape.leftRowStride;
     int64_t rowBytes = 2 * shape.leftRowStride, stepElements = kDepth, blockElements = kBlock * shape.leftRowStride;
     if (copiesLeft) {

@@ -1,9 +1,9 @@
 // Matrix products in bf16 with f32 accumulation on AMX tiles, and what follows them element by element.
 //
-// The right operand is a constant, packed once: [N/32][K/32][2 tiles][16 pairs of rows][16 columns][2], zero padded. A panel of 32
-// columns is multiplied by all rows before the next, in chunks of K that stay in the first-level cache (small weights: a block of rows
-// by all columns); while a block of results is computed, the epilogue of the block before runs in between. The order of sums
-// depends on K alone, so results are the same however rows and columns are shared out.
+// The right operand is a constant, packed once (Pack.h). A panel of 32 columns is multiplied by all rows before the next, in chunks of
+// K that stay in the first-level cache (small weights: a block of rows by all columns); while a block of results is computed, the
+// epilogue of the block before runs in between. The order of sums depends on K alone, so results are the same however rows and
+// columns are shared out.
 #pragma once
 
 #include "runtime/base/DType.h"
@@ -43,12 +43,6 @@ struct MatMulOperands {
   void *result = nullptr, *scratch = nullptr;
   const void *const *steps = nullptr; // one address per step, null where it has none
 };
-
-int64_t packedBytes(int64_t k, int64_t n);
-/// `from[row * rowStride + column * columnStride]` into packedBytes(k, n) at `to`.
-void packRight(void *to, const void *from, int64_t k, int64_t n, int64_t rowStride, int64_t columnStride);
-/// Bytes between panels of 32 columns of a packed operand.
-int64_t panelBytes(int64_t k);
 
 class MatMul {
 public:

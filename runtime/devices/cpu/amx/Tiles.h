@@ -12,6 +12,8 @@ namespace graphc::cpu::amx {
 constexpr int64_t kBlock = 32;                     // rows and columns of a block of results
 constexpr int64_t kDepth = 32;                     // of one tile product
 constexpr int64_t kBlockBytes = kBlock * kBlock * 4;
+
+constexpr int64_t blocksOf(int64_t size) { return (size + 31) / 32; }
 } // namespace graphc::cpu::amx
 
 #if defined(__x86_64__)
