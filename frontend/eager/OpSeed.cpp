@@ -36,10 +36,14 @@ std::optional<OpSeed> OpSeed::ofBuild(const OpCompiler &compiler) {
   // "BUILD LEVEL": code of v4 runs on everything above it.
   size_t space = identity->rfind(' ');
   std::string level = identity->substr(space + 1).starts_with("v4") ? "v4" : "v3";
-  OpSeed seed;
-  seed.identity_ = identity->substr(0, space + 1) + level;
   std::filesystem::path folder = std::filesystem::path(fileOfCode(reinterpret_cast<const void *>(&keyOf))).parent_path();
-  auto file = MappedFile::open((folder / "graphc" / fileName(level)).string());
+  return open((folder / "graphc" / fileName(level)).string(), identity->substr(0, space + 1) + level);
+}
+
+std::optional<OpSeed> OpSeed::open(const std::string &path, const std::string &identity) {
+  OpSeed seed;
+  seed.identity_ = identity;
+  auto file = MappedFile::open(path);
   if (!file.ok())
     return std::nullopt;
   std::string_view bytes(reinterpret_cast<const char *>((*file)->bytes().data()), (*file)->bytes().size()), rest = bytes;

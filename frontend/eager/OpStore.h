@@ -45,6 +45,8 @@ class OpSeed {
 public:
   /// The file beside this code that fits the machine the compiler compiles for.
   static std::optional<OpSeed> ofBuild(const OpCompiler &compiler);
+  /// Nothing when there is no such file or it is of another identity.
+  static std::optional<OpSeed> open(const std::string &path, const std::string &identity);
   std::optional<std::string> find(const char *kind, std::string_view key) const;
   /// "ops-v4.seed"
   static std::string fileName(const std::string &level) { return "ops-" + level + ".seed"; }

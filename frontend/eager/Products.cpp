@@ -33,11 +33,11 @@ DType productType(const char *op, const Tensor &a, const Tensor &b) {
   return a.dtype();
 }
 
-/// Dense matrices of so few elements that the library's call costs more than the product: one kernel of products and sums then.
+/// Matrices of so few elements that the library's call costs more than the product: one kernel of products and sums then.
 bool isTiny(const Tensor &a, const Tensor &b) {
   const TensorImpl &x = *a.impl(), &y = *b.impl();
   return x.rank == 2 && y.rank == 2 && x.dense && y.dense && (x.dtype == DType::F32 || x.dtype == DType::F64) && x.elements <= 64 && y.elements <= 64 &&
-         x.elements * y.sizes[1] <= 256 && !recorder();
+         x.elements * y.elements <= 1024 && !recorder();
 }
 
 Tensor product(const char *op, const Tensor &a, const Tensor &b) {
@@ -45,17 +45,18 @@ Tensor product(const char *op, const Tensor &a, const Tensor &b) {
   if (a.size(-1) != b.size(-2))
     failWith(Code::ShapeMismatch, op, ": ", nameOf(a), " and ", nameOf(b), " do not fit: the last size of the first, ", a.size(-1),
              ", must be the last but one of the second, ", b.size(-2));
-  if (isTiny(a, b)) {
-    Call call(op);
-    call.attribute("sum").input(a, dtype).input(b, dtype);
-    return call.run([&](GraphBuilder &g) {
-      auto rows = g.op("reshape", {g.input(0)}, "", OpValueType{dtype, {g.dim(0, 0), g.dim(0, 1), "1"}});
-      auto columns = g.op("reshape", {g.input(1)}, "", OpValueType{dtype, {"1", g.dim(1, 0), g.dim(1, 1)}});
-      g.result(g.op("reduce", {g.mul(rows, columns)}, "kind = \"sum\", axes = array<i64: 1>"));
-    });
-  }
   bool flipA, flipB;
   Tensor x = matrixOperand(a, flipA), y = matrixOperand(b, flipB);
+  if (isTiny(x, y) && !(flipA && flipB)) {
+    Call call(op);
+    call.attribute("sum").attribute(flipA).attribute(flipB).input(x, dtype).input(y, dtype);
+    return call.run([&](GraphBuilder &g) {
+      auto seen = [&](int i, std::vector<std::string> dims) { return g.op("reshape", {g.input(i)}, "", OpValueType{dtype, std::move(dims)}); };
+      auto rows = flipB ? seen(0, {g.dim(0, 0), "1", g.dim(0, 1)}) : seen(0, {g.dim(0, 0), g.dim(0, 1), "1"});
+      auto columns = flipA ? seen(1, {g.dim(1, 0), "1", g.dim(1, 1)}) : seen(1, {"1", g.dim(1, 0), g.dim(1, 1)});
+      g.result(g.op("reduce", {g.mul(rows, columns)}, text("kind = \"sum\", axes = array<i64: ", flipA ? 0 : flipB ? 2 : 1, ">")));
+    });
+  }
   Call call(op);
   call.attribute(flipA).attribute(flipB).input(x, dtype).input(y, dtype);
   return call.run([&](GraphBuilder &g) {

@@ -3,7 +3,8 @@
 //   mlp [EPOCHS]
 #include "frontend/graphc/graphc.h"
 
-#include <cstdlib>
+#include <charconv>
+#include <cstring>
 #include <iomanip>
 #include <iostream>
 
@@ -32,8 +33,16 @@ double accuracy(nn::Handle<Mlp> &net, data::DataLoader &loader) {
 } // namespace
 
 int main(int argc, char **argv) {
+  int epochs = 3;
+  if (argc > 1) {
+    const char *end = argv[1] + std::strlen(argv[1]);
+    auto [stopped, problem] = std::from_chars(argv[1], end, epochs);
+    if (argc > 2 || problem != std::errc() || stopped != end || epochs < 1) {
+      std::cerr << "mlp: '" << argv[argc - 1] << "' is no number of epochs; usage: mlp [EPOCHS]\n";
+      return 2;
+    }
+  }
   try {
-    int epochs = argc > 1 ? std::atoi(argv[1]) : 3;
     manualSeed(1);
     data::Mnist digits = data::drawnDigits(2000, 500);
     std::cout << digits.description << '\n';

@@ -64,6 +64,8 @@ run(options.cmake, "--build", build)
 check("2 2 2 2 2 2" in run(build / "plain", "model.gcx"), "a C program runs a model")
 check("output y f32[2, 3]" in run(build / "embed", "model.gcx", "3"), "frontend/examples/embed.cpp builds out of tree")
 check("2 2 2 2 2 2" in run(build / "compiles", "model.mlir"), "a C++ program compiles a model")
+trained = run(build / "trains")
+check("loss fell" in trained and "compiled 0 before training" in trained, "a C++ program trains a model; its first ops came compiled")
 needed = run("ldd", build / "plain")
 check("libgraphc_runtime" in needed and "LLVM" not in needed and "MLIR" not in needed and "libgraphc.so" not in needed, "graphc::runtime brings no LLVM")
 # Without the compiler's library an artifact still runs; compiling is one named error.

@@ -64,6 +64,39 @@ TEST_F(OpStoreTest, damageIsFoundAndRepaired) {
   EXPECT_GT(context.opStatistics().compiled, 4);
 }
 
+TEST(OpSeed, givesWhatWasWrittenAndNothingElse) {
+  std::string path = testing::TempDir() + "/ops.seed";
+  eager::OpSeedWriter writer("build 7 v3");
+  for (int k = 0; k < 50; ++k)
+    writer.add("code", "key " + std::to_string(k), std::string(static_cast<size_t>(k * 13), static_cast<char>('a' + k % 26)));
+  ASSERT_TRUE(writer.write(path).ok());
+  EXPECT_FALSE(eager::OpSeed::open(path, "build 8 v3"));
+  EXPECT_FALSE(eager::OpSeed::open(path + ".nowhere", "build 7 v3"));
+  auto seed = eager::OpSeed::open(path, "build 7 v3");
+  ASSERT_TRUE(seed);
+  for (int k = 0; k < 50; ++k)
+    EXPECT_EQ(seed->find("code", "key " + std::to_string(k)), std::string(static_cast<size_t>(k * 13), static_cast<char>('a' + k % 26)));
+  EXPECT_FALSE(seed->find("code", "key 50"));
+  EXPECT_FALSE(seed->find("op", "key 3"));
+  // A changed byte of an entry is found out, a cut file is read as far as it goes or not at all.
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  auto foundIn = [&](const std::string &content) {
+    std::ofstream(path, std::ios::binary) << content;
+    int found = 0;
+    if (auto damaged = eager::OpSeed::open(path, "build 7 v3"))
+      for (int k = 0; k < 50; ++k)
+        found += damaged->find("code", "key " + std::to_string(k)).has_value();
+    return found;
+  };
+  EXPECT_EQ(foundIn(bytes), 50);
+  std::string changed = bytes;
+  changed[bytes.size() - 5] ^= 1;
+  EXPECT_EQ(foundIn(changed), 49);
+  for (size_t cut = 0; cut < bytes.size(); cut += 101)
+    EXPECT_LT(foundIn(bytes.substr(0, cut)), 50);
+}
+
 TEST(ObjectCode, damagedObjectsAreErrors) {
   OpCompiler compiler;
   OpGraph graph;

@@ -46,6 +46,12 @@ void smallCalls() {
     report("a.sum()", [&] { Tensor c = a.sum(); });
     report("row.t()", [&] { Tensor c = row.t(); });
     report("matmul 4x2x4", [&] { Tensor c = Lib::matmul(row, Lib::transposed(row)); });
+    // Operands that do not lie densely.
+    Tensor square = Lib::ones({256, 256}), other = Lib::ones({256, 256}), half = square.narrow(1, 0, 128), lines = square.t();
+    report("transposed 256x256 + dense", [&] { Tensor c = lines + other; });
+    report("half the columns of 256x256 * 2.5", [&] { Tensor c = half * 2.5; });
+    report("half the columns of 256x256, sum", [&] { Tensor c = half.sum(); });
+    report("matmul of a transposed 256x256", [&] { Tensor c = Lib::matmul(lines, other); });
     report("zeros", [&] { Tensor c = Lib::zeros({8}); });
   }
   report("w+b with grad", [&] { Tensor c = w + b; });
