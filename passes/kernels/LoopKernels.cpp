@@ -169,10 +169,14 @@ SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInput
   auto buffers = func.getBuffers();
   std::vector<std::optional<Signature>> signatures(buffers.size(), Signature());
   std::vector<bool> seen(buffers.size());
-  std::vector<bool> guarded(buffers.size());
+  std::vector<unsigned> first(buffers.size()), last(buffers.size()); // access of each
+  unsigned accesses = 0;
   func.walk([&](kernel::AccessOp op) {
     auto arg = cast<BlockArgument>(op.getAccessBuffer());
     unsigned i = arg.getArgNumber();
+    last[i] = ++accesses;
+    if (!seen[i])
+      first[i] = accesses;
     auto signature = signatureOf(op, cast<MemRefType>(arg.getType()));
     if (!seen[i])
       signatures[i] = signature;
@@ -183,7 +187,8 @@ SmallVector<int64_t> graphc::inplacePairs(kernel::FuncOp func, unsigned numInput
   std::vector<bool> taken(numInputs);
   auto fits = [&](unsigned i, unsigned o) {
     return !taken[i] && seen[i] && seen[o] && signatures[i] && signatures[o] && *signatures[i] == *signatures[o] &&
-           buffers[i].getType() == buffers[o].getType() && func.getBufferDims(i) == func.getBufferDims(o);
+           buffers[i].getType() == buffers[o].getType() && func.getBufferDims(i) == func.getBufferDims(o) &&
+           last[i] < first[o]; // read before the element is overwritten
   };
   // What is asked for first, then whatever is left.
   SmallVector<int64_t> pairs(buffers.size() - numInputs, -1);

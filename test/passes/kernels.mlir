@@ -102,3 +102,18 @@ func.func @main(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
   } : tensor<4x4xf32>
   return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// A result does not take the memory of an operand that is read for a later result.
+// CHECK-LABEL: func.func @later_read(
+// CHECK: plan.dispatch @later_read_0_select({{.*}}) {{.*}}inplace = array<i64: -1, 1>
+func.func @later_read(%c: tensor<8xi1>, %x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xi1>, tensor<8xf32>) {
+  %g:2 = graph.group "loop" {
+    %s = graph.select %c, %x, %y : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %l = graph.less_equal %y, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+    %r = graph.select %l, %y, %s : (tensor<8xi1>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    graph.yield %l, %r : tensor<8xi1>, tensor<8xf32>
+  } : tensor<8xi1>, tensor<8xf32>
+  return %g#0, %g#1 : tensor<8xi1>, tensor<8xf32>
+}
