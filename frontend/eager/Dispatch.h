@@ -174,8 +174,8 @@ struct ResultShape {
 void runRecorded(const std::shared_ptr<Function> &function, std::span<Operand> operands, std::span<const int64_t> symbols,
                  std::span<TensorRef> results, const ResultShape *shape = nullptr);
 
-/// Takes blocks of the generator's random numbers: key and offset as rank-0 tensors.
-std::pair<Tensor, Tensor> drawBlocks(uint64_t blocks);
+/// Takes `count` of the generator's random numbers, which come in blocks: key and offset as rank-0 tensors.
+std::pair<Tensor, Tensor> drawBlocks(int64_t count, int64_t perBlock);
 /// Work below this is not worth sharing out (LoadOptions::serialCutoffNs has the measurement).
 inline constexpr double kSerialCutoffNs = 12000;
 /// The error that a kernel's bounds check left, in the words of the function's user.

@@ -226,14 +226,14 @@ Tensor fromBlob(void *data, IntList sizes, IntList strides, DType dtype, std::fu
 }
 
 //===-- random ----------------------------------------------------------------------------------------------------===//
-std::pair<Tensor, Tensor> eager::drawBlocks(uint64_t blocks) {
+std::pair<Tensor, Tensor> eager::drawBlocks(int64_t count, int64_t perBlock) {
   if (Recorder *tracing = recorder()) {
-    auto [key, offset] = tracing->random(blocks);
+    auto [key, offset] = tracing->random(count, perBlock);
     return {wrap(std::move(key)), wrap(std::move(offset))};
   }
   Generator &generator = graphc::generator();
   Tensor key = scalarTensor(static_cast<int64_t>(generator.seed()));
-  return {key, scalarTensor(static_cast<int64_t>(generator.advance(blocks)))};
+  return {key, scalarTensor(static_cast<int64_t>(generator.advance(static_cast<uint64_t>((count + perBlock - 1) / perBlock))))};
 }
 
 namespace {
@@ -247,7 +247,7 @@ Tensor draw(const char *kind, IntList sizes, DType dtype, const TensorOptions &o
     count *= size;
   }
   int64_t perBlock = sizeOf(dtype) == 8 ? 2 : 4;
-  auto [key, offset] = drawBlocks(static_cast<uint64_t>((count + perBlock - 1) / perBlock));
+  auto [key, offset] = drawBlocks(count, perBlock);
   Call call(kind);
   call.attribute(static_cast<int>(dtype)).attribute(sizes.size()).input(key).input(offset);
   // The numbers depend on the flat place alone.

@@ -155,8 +155,7 @@ Tensor dropout(const TensorArg &x, double p, bool training) {
     return x;
   if (p == 1)
     return x * 0.0;
-  int64_t blocks = (x.numel() + (x.dtype() == DType::F64 ? 1 : 3)) / (x.dtype() == DType::F64 ? 2 : 4);
-  auto [key, offset] = drawBlocks(static_cast<uint64_t>(blocks));
+  auto [key, offset] = drawBlocks(x.numel(), x.dtype() == DType::F64 ? 2 : 4);
   // The numbers depend on the flat place alone, so eager code serves every rank.
   bool flat = !recorder();
   Call call("dropout");

@@ -37,8 +37,8 @@ public:
   /// to += from, where several elements of `to` may be one.
   virtual void accumulate(const TensorImpl &from, const TensorImpl &to) = 0;
 
-  /// Key and offset of so many blocks of random numbers: the generator's, whenever the program runs.
-  virtual std::pair<TensorRef, TensorRef> random(uint64_t blocks) = 0;
+  /// Key and offset for `count` random numbers, `perBlock` of which are one block: the generator's, whenever the program runs.
+  virtual std::pair<TensorRef, TensorRef> random(int64_t count, int64_t perBlock) = 0;
   /// Rank-0 tensors of numbers that `read` gives when the program runs, after `*step` has risen as it rises now. Parameters of one
   /// `group` of `owner` that stand at the same step share them.
   virtual std::vector<TensorRef> numbers(const void *owner, size_t group, int64_t *step, DType dtype, std::function<LiveNumbers()> read) = 0;

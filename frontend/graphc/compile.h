@@ -15,9 +15,13 @@
 // What was noted is compiled and run, now and in later calls. Parameters, buffers and optimizer state are changed in place; learning
 // rates and other numbers of an optimizer are read anew in every call, random numbers go on where the generator stands.
 //
-// Other values that the function reads are those of the first call: C++ numbers it captures, and what an `if` on them decided. A change
-// of what is checked — dtype, rank and sizes of arguments, whether gradients are asked for, train() or eval(), integer arguments,
-// whether a parameter has a .grad — makes the next call trace anew.
+// Floating-point arguments are inputs of the program. Other values that the function reads are those of the first call: C++ numbers it
+// captures, and what an `if` on them decided. A change of what is checked — dtype, rank and sizes of arguments, whether gradients are
+// asked for, train() or eval(), integer arguments, whether a parameter has a .grad — makes the next call trace anew. A size that is
+// declared by a Dim, or has changed once, may be any; where the function computes with it in ways that a program cannot follow (it
+// branches on it, takes its square root), one line of the log says so and the program is for that size alone.
+//
+// Tracing may call the function several times. It must not count on side effects other than those on tensors, modules and optimizers.
 //
 // Throws graphc::Error: from tracing, with nothing changed; from a run, before anything is written.
 #pragma once
@@ -38,7 +42,7 @@
 
 namespace graphc {
 
-/// A size that may differ from call to call: `Dim("n", 1, 512)` is the first axis of every tensor argument.
+/// A size that may differ from call to call: `Dim("n", 1, 512)` is the first axis of every tensor argument. Two at most.
 struct Dim {
   static constexpr int64_t kUnbounded = int64_t(1) << 40;
   Dim(std::string name, int64_t lo = 0, int64_t hi = kUnbounded, int64_t axis = 0, std::vector<int> arguments = {})
@@ -68,7 +72,7 @@ struct CompileSettings {
   bool verifyTrace = false;
   /// So many programs are kept for different arguments; one more is an error.
   int recompileLimit = 8;
-  /// One line for each compilation that is not the first, saying what had changed.
+  /// One line for each compilation that is not the first, saying what had changed, and for each size that could not stay open.
   std::function<void(const std::string &line)> log;
 };
 
@@ -91,7 +95,8 @@ struct CallLeaves {
 
 struct CallOutcome {
   std::vector<Tensor> results;
-  std::shared_ptr<void> shape; // a result of the function, whose tensors `results` replace
+  std::vector<int64_t> integers;
+  std::shared_ptr<void> shape; // a result of the function, whose tensors and integers these replace
 };
 
 class CompiledCore {
@@ -182,13 +187,23 @@ struct CollectLeaves {
     leaves.floats.push_back(static_cast<double>(value));
   }
 };
-/// Puts tensors in the places of a value's own, numbers stay.
-struct ReplaceTensors {
+/// Puts other leaves in the places of a value's own; where there are none, its own stay.
+struct ReplaceLeaves {
   const std::vector<Tensor> &tensors;
-  size_t at = 0;
-  void operator()(Tensor &tensor) { tensor = tensors[at++]; }
-  template <typename T>
-  void operator()(T &) {}
+  const std::vector<int64_t> &integers;
+  const std::vector<double> &floats;
+  size_t tensor = 0, integer = 0, number = 0;
+  void operator()(Tensor &value) { value = tensors[tensor++]; }
+  template <std::integral T>
+  void operator()(T &value) {
+    if (integer < integers.size())
+      value = static_cast<T>(integers[integer++]);
+  }
+  template <std::floating_point T>
+  void operator()(T &value) {
+    if (number < floats.size())
+      value = static_cast<T>(floats[number++]);
+  }
 };
 
 } // namespace detail
@@ -207,7 +222,7 @@ public:
     detail::eachLeaf(given, collect);
     detail::CallOutcome outcome = core_->call(std::move(collect.leaves), [&](detail::CallLeaves &leaves) {
       auto stand = given;
-      detail::ReplaceTensors replace{leaves.tensors};
+      detail::ReplaceLeaves replace{leaves.tensors, leaves.integers, leaves.floats};
       detail::eachLeaf(stand, replace);
       detail::CallOutcome traced;
       if constexpr (std::is_void_v<Result>) {
@@ -217,13 +232,14 @@ public:
         detail::CollectLeaves results;
         detail::eachLeaf(*result, results);
         traced.results = std::move(results.leaves.tensors);
+        traced.integers = std::move(results.leaves.integers);
         traced.shape = result;
       }
       return traced;
     });
     if constexpr (!std::is_void_v<Result>) {
       Result result = *static_cast<const Result *>(outcome.shape.get());
-      detail::ReplaceTensors replace{outcome.results};
+      detail::ReplaceLeaves replace{outcome.results, outcome.integers, {}};
       detail::eachLeaf(result, replace);
       return result;
     }

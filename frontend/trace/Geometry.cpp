@@ -202,11 +202,9 @@ int Trace::replaced(int base, const TensorImpl &to, int value) {
   int block = reshape(transpose(reshape(value, shown), perm), place.sizes);
   if (!place.slices())
     return reshape(block, whole);
-  if (values_[base].zero) {
-    int padded = emit("pad", {block}, text("low = array<i64: ", joined(place.starts), ">"), to.dtype, place.axes);
-    if (std::none_of(place.starts.begin(), place.starts.end(), [&](int64_t start) { return sizes_.isSymbolic(start); }))
-      return reshape(padded, whole);
-  }
+  bool fixed = std::none_of(place.starts.begin(), place.starts.end(), [&](int64_t start) { return sizes_.isSymbolic(start); });
+  if (values_[base].zero && fixed)
+    return reshape(emit("pad", {block}, text("low = array<i64: ", joined(place.starts), ">"), to.dtype, place.axes), whole);
   return reshape(replacedRegion(reshape(base, place.axes), block, place.starts, 0), whole);
 }
 

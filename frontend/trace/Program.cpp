@@ -6,6 +6,7 @@
 #include "frontend/tensor/Raise.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <chrono>
 
 namespace graphc::trace {
@@ -66,52 +67,241 @@ void place(HostTensor &entry, DType dtype, std::span<const int64_t> sizes, void 
 
 } // namespace
 
-std::unique_ptr<Program> Program::make(const CompileSettings &settings, const CallLeaves &leaves,
-                                       const std::function<CallOutcome(CallLeaves &)> &fn, CompileReport &report) {
+Program::Recorded Program::record(const CompileSettings &settings, SizeNames sizes, const std::vector<OpenAxis> &open, const CallLeaves &leaves,
+                                  std::vector<double> floats, const TracedFunction &fn) {
+  Recorded recorded;
+  recorded.trace = std::make_unique<Trace>(std::move(sizes));
+  Trace &trace = *recorded.trace;
+  Recording recording(trace);
+  for (const StateItem &item : settings.state)
+    for (const Tensor &parameter : item.module ? item.module->parameters() : item.optimizer->parameters())
+      trace.gradientChanges(*parameter.impl());
+  CallLeaves stand = leaves;
+  stand.floats = std::move(floats);
+  for (size_t i = 0; i < leaves.tensors.size(); ++i) {
+    const Tensor &tensor = leaves.tensors[i];
+    if (!tensor.defined())
+      continue;
+    std::vector<int64_t> dims(tensor.sizes().begin(), tensor.sizes().end());
+    for (const OpenAxis &axis : open)
+      for (const SymbolicSize &symbol : trace.sizes().symbols())
+        if (axis.argument == static_cast<int>(i) && axis.name == symbol.name)
+          dims[static_cast<size_t>(axis.axis)] = symbol.standIn;
+    stand.tensors[i] = eager::wrap(trace.parameter(static_cast<int>(i), *tensor.impl(), dims, graphc::text("argument", i)));
+  }
+  CallOutcome outcome = fn(stand);
+  for (size_t r = 0; r < outcome.results.size(); ++r)
+    recorded.results.push_back(sourceOf(trace, outcome.results[r], r));
+  recorded.integers = std::move(outcome.integers);
+  recorded.shape = std::move(outcome.shape);
+  trace.finish();
+  return recorded;
+}
+
+namespace {
+
+/// The first thing that two traces of one function have different; empty when there is none.
+std::string firstDifference(const TraceGraph &a, const TraceGraph &b, const std::function<bool(size_t step)> &mayDiffer) {
+  auto name = [](const TraceGraph &graph, const TraceGraph::Step &step) { return step.program < 0 ? step.op.op : graph.programNames[static_cast<size_t>(step.program)]; };
+  auto types = [](const std::vector<OpValueType> &list) {
+    std::string all;
+    for (const OpValueType &type : list)
+      all += text(dtypeName(type.dtype), "[", joined(type.dims), "] ");
+    return all;
+  };
+  for (size_t k = 0; k < std::min(a.steps.size(), b.steps.size()); ++k) {
+    const TraceGraph::Step &x = a.steps[k], &y = b.steps[k];
+    if (name(a, x) != name(b, y))
+      return text("op ", k, " is '", name(a, x), "' in one trace and '", name(b, y), "' in another");
+    if (x.program >= 0 && a.programs[static_cast<size_t>(x.program)].text != b.programs[static_cast<size_t>(y.program)].text)
+      return text("op ", k, ", '", name(a, x), "', has other attributes or sizes in another trace");
+    if (x.op.operands != y.op.operands)
+      return text("op ", k, ", '", name(a, x), "', reads other values in another trace");
+    if (x.op.attributes != y.op.attributes && !mayDiffer(k))
+      return text("op ", k, ", '", name(a, x), "', has {", x.op.attributes, "} in one trace and {", y.op.attributes, "} in another");
+    if (x.symbols != y.symbols || types(x.op.results) != types(y.op.results))
+      return text("op ", k, ", '", name(a, x), "', has sizes ", types(x.op.results), "in one trace and ", types(y.op.results), "in another");
+  }
+  if (a.steps.size() != b.steps.size())
+    return text("one trace has ", a.steps.size(), " ops, another ", b.steps.size());
+  if (a.arguments.size() != b.arguments.size() || a.results.size() != b.results.size())
+    return "one trace reads or changes other tensors than another";
+  for (size_t r = 0; r < a.results.size(); ++r)
+    if (a.results[r].value != b.results[r].value)
+      return text("result ", r, " is another value in another trace");
+  return "";
+}
+
+/// The op programs by name, in order: what was called, whatever its sizes.
+std::vector<std::string> calledOps(const TraceGraph &graph) {
+  std::vector<std::string> names;
+  for (const TraceGraph::Step &step : graph.steps)
+    if (step.program >= 0)
+      names.push_back(graph.programNames[static_cast<size_t>(step.program)]);
+  return names;
+}
+
+/// Stand-ins that no size and no combination of sizes is likely to be; two sets of them.
+SizeNames standIns(const std::vector<OpenAxis> &open, int set) {
+  std::vector<SymbolicSize> symbols;
+  for (const OpenAxis &axis : open)
+    if (std::none_of(symbols.begin(), symbols.end(), [&](const SymbolicSize &known) { return known.name == axis.name; }))
+      symbols.push_back({axis.name, axis.lo, axis.hi, 0});
+  constexpr int64_t one[2] = {68719476767, 51539607599}, two[2][2] = {{16777259, 12582941}, {2147483659, 1610612741}};
+  if (symbols.size() > 2)
+    failWith(Code::InvalidOption, "compile: ", symbols.size(), " symbolic sizes; two at most can stay open, leave the others out of .dims");
+  for (size_t k = 0; k < symbols.size(); ++k)
+    symbols[k].standIn = symbols.size() == 1 ? one[set] : two[k][set];
+  return SizeNames(std::move(symbols));
+}
+
+/// Close to the value, so that what depends on it only roughly stays as it is; not itself.
+std::vector<double> standIns(const std::vector<double> &values, int set) {
+  std::vector<double> near;
+  for (double value : values)
+    near.push_back(value * (1 + (set + 1) * 0x1.1p-9) + (set + 1) * 0x1.3p-40);
+  return near;
+}
+
+std::string literalOf(double value, DType dtype) {
+  uint64_t bits = 0;
+  eager::writeScalar(value, dtype, &bits);
+  char number[32];
+  std::snprintf(number, sizeof number, "dense<0x%0*llX>", static_cast<int>(2 * sizeOf(dtype)), static_cast<unsigned long long>(bits));
+  return number;
+}
+
+} // namespace
+
+std::string Program::recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves, const TracedFunction &fn) {
+  std::vector<double> floats[2] = {standIns(leaves.floats, 0), standIns(leaves.floats, 1)};
+  Recorded first, second, plain;
+  try {
+    first = record(settings, standIns(open, 0), open, leaves, floats[0], fn);
+    second = record(settings, standIns(open, 1), open, leaves, floats[1], fn);
+  } catch (const Error &problem) {
+    return problem.message();
+  }
+  plain = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
+  if (calledOps(first.trace->graph()) != calledOps(plain.trace->graph()))
+    return "the function branches on it";
+  struct Found {
+    size_t step, number;
+    DType dtype;
+  };
+  std::vector<Found> found;
+  const TraceGraph &a = first.trace->graph(), &b = second.trace->graph();
+  auto isFloatInput = [&](size_t step) {
+    const OpNode &x = a.steps[step].op, &y = b.steps[step].op;
+    if (x.op != "constant" || !isFloat(x.results[0].dtype))
+      return false;
+    for (size_t f = 0; f < leaves.floats.size(); ++f)
+      if (x.attributes.find(literalOf(floats[0][f], x.results[0].dtype)) != std::string::npos &&
+          y.attributes.find(literalOf(floats[1][f], x.results[0].dtype)) != std::string::npos) {
+        found.push_back({step, f, x.results[0].dtype});
+        return true;
+      }
+    return false;
+  };
+  std::string difference = firstDifference(a, b, isFloatInput);
+  if (difference.empty() && first.integers.size() == second.integers.size())
+    for (size_t i = 0; i < first.integers.size() && difference.empty(); ++i)
+      if (first.trace->sizes().text(first.integers[i]) != second.trace->sizes().text(second.integers[i]))
+        difference = text("integer ", i, " of the result cannot be computed from it");
+  if (!difference.empty())
+    return difference;
+  for (size_t k = found.size(); k-- > 0;) {
+    int argument = first.trace->turnIntoArgument(found[k].step, graphc::text("float", found[k].number));
+    floatInputs_.push_back({argument, found[k].number, found[k].dtype, {}});
+  }
+  trace_ = std::move(first.trace);
+  results_ = std::move(first.results);
+  resultIntegers_ = std::move(first.integers);
+  shape_ = std::move(first.shape);
+  return "";
+}
+
+std::unique_ptr<Program> Program::make(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves,
+                                       const TracedFunction &fn, CompileReport &report) {
   auto started = std::chrono::steady_clock::now();
   if (eager::recorder())
     failWith(codes::InvalidArgument, "compile: a compiled function was called while another one is traced; call the plain function there");
-  auto program = std::make_unique<Program>();
-  for (const StateItem &item : settings.state) {
+  for (const StateItem &item : settings.state)
     if (item.optimizer)
       item.optimizer->makeState();
-    if (!item.module)
-      continue;
-    program->modules_.push_back(item.module);
-    for (auto &[name, module] : item.module->namedModules())
-      program->modes_.push_back({module, module->isTraining(), name});
-  }
-  program->gradMode_ = GradMode::isEnabled();
-  program->integers_ = leaves.integers;
-  program->floats_ = leaves.floats;
-  program->trace_ = std::make_unique<Trace>(SizeNames());
-  Trace &trace = *program->trace_;
-  {
-    Recording recording(trace);
-    for (const StateItem &item : settings.state)
-      for (const Tensor &parameter : item.module ? item.module->parameters() : item.optimizer->parameters())
-        trace.gradientChanges(*parameter.impl());
-    CallLeaves stand = leaves;
-    for (size_t i = 0; i < leaves.tensors.size(); ++i) {
-      const Tensor &tensor = leaves.tensors[i];
-      program->arguments_.push_back(guardOf(tensor.impl()));
-      if (tensor.defined())
-        stand.tensors[i] = eager::wrap(trace.parameter(static_cast<int>(i), *tensor.impl(), tensor.sizes(), text("argument", i)));
+  auto program = std::make_unique<Program>();
+  bool closed = open.empty() && leaves.floats.empty();
+  if (!closed) {
+    std::string problem = program->recordOpen(settings, open, leaves, fn);
+    closed = !problem.empty();
+    if (closed && settings.log) {
+      std::vector<std::string> what;
+      for (const OpenAxis &axis : open)
+        if (std::ranges::find(what, "'" + axis.name + "'") == what.end())
+          what.push_back("'" + axis.name + "'");
+      if (!leaves.floats.empty())
+        what.push_back("float arguments");
+      settings.log(graphc::text("compiled for the values of ", joined(what), " at hand alone: ", problem));
     }
-    CallOutcome outcome = fn(stand);
-    for (size_t r = 0; r < outcome.results.size(); ++r)
-      program->results_.push_back(program->sourceOf(outcome.results[r], r));
-    program->shape_ = std::move(outcome.shape);
-    trace.finish();
   }
-  for (const Captured &captured : trace.captured())
-    program->captured_.push_back(guardOf(captured.tensor.get()));
+  std::vector<OpenAxis> kept = closed ? std::vector<OpenAxis>() : open;
+  if (closed) {
+    Recorded recorded = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
+    if (settings.verifyTrace) {
+      Recorded again = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
+      std::string difference = firstDifference(recorded.trace->graph(), again.trace->graph(), [](size_t) { return false; });
+      if (!difference.empty())
+        failWith(codes::InvalidArgument, "compile: the function does something else when it is traced again: ", difference,
+                 "; a captured value changes between calls, pass it as an argument");
+    }
+    program->trace_ = std::move(recorded.trace);
+    program->results_ = std::move(recorded.results);
+    program->resultIntegers_ = std::move(recorded.integers);
+    program->shape_ = std::move(recorded.shape);
+    program->floats_ = leaves.floats;
+  }
+  program->guard(settings, kept, leaves);
   report.traceMs = msSince(started);
-  program->compile(settings, report);
+  program->compile(report);
   return program;
 }
 
-Program::ResultSource Program::sourceOf(const Tensor &result, size_t number) {
+void Program::guard(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves) {
+  for (const StateItem &item : settings.state) {
+    if (!item.module)
+      continue;
+    modules_.push_back(item.module);
+    for (auto &[name, module] : item.module->namedModules())
+      modes_.push_back({module, module->isTraining(), name});
+  }
+  gradMode_ = GradMode::isEnabled();
+  integers_ = leaves.integers;
+  open_ = open;
+  for (const Tensor &tensor : leaves.tensors)
+    arguments_.push_back(guardOf(tensor.impl()));
+  for (const OpenAxis &axis : open_)
+    arguments_[static_cast<size_t>(axis.argument)].sizes[static_cast<size_t>(axis.axis)] = -1;
+  for (const SymbolicSize &symbol : trace_->sizes().symbols())
+    symbolAxis_.push_back(static_cast<size_t>(std::ranges::find(open_, symbol.name, &OpenAxis::name) - open_.begin()));
+  for (const Captured &captured : trace_->captured())
+    captured_.push_back(guardOf(captured.tensor.get()));
+}
+
+std::vector<int64_t> Program::symbolsOf(const CallLeaves &leaves) const {
+  std::vector<int64_t> values;
+  for (size_t at : symbolAxis_)
+    values.push_back(leaves.tensors[static_cast<size_t>(open_[at].argument)].size(open_[at].axis));
+  return values;
+}
+
+std::vector<int64_t> Program::at(const std::vector<int64_t> &sizes, const std::vector<int64_t> &symbols) const {
+  std::vector<int64_t> values;
+  for (int64_t size : sizes)
+    values.push_back(trace_->sizes().at(size, symbols));
+  return values;
+}
+
+Program::ResultSource Program::sourceOf(Trace &trace, const Tensor &result, size_t number) {
   ResultSource source;
   if (!result.defined()) {
     source.defined = false;
@@ -120,21 +310,19 @@ Program::ResultSource Program::sourceOf(const Tensor &result, size_t number) {
   const TensorImpl &tensor = *result.impl();
   source.sizes.assign(tensor.sizes, tensor.sizes + tensor.rank);
   source.dtype = tensor.dtype;
-  int captured = trace_->capturedOf(tensor.storage.get());
-  if (captured < 0) {
-    if (tensor.storage->data)
-      (void)trace_->isTraced(tensor);
-    source.result = trace_->result(tensor, text("result", number));
+  int captured = trace.capturedOf(tensor.storage.get());
+  if (captured < 0 || trace.captured()[static_cast<size_t>(captured)].constant) {
+    source.result = trace.result(tensor, graphc::text("result", number));
     return source;
   }
   source.captured = captured;
-  source.itself = trace_->captured()[static_cast<size_t>(captured)].tensor.get() == &tensor;
+  source.itself = trace.captured()[static_cast<size_t>(captured)].tensor.get() == &tensor;
   source.strides.assign(tensor.strides, tensor.strides + tensor.rank);
   source.offset = tensor.offset;
   return source;
 }
 
-void Program::compile(const CompileSettings &, CompileReport &report) {
+void Program::compile(CompileReport &report) {
   auto started = std::chrono::steady_clock::now();
   eager::Services &services = eager::Services::get();
   auto written = services.compiler().write(trace_->graph());
@@ -171,10 +359,27 @@ void Program::compile(const CompileSettings &, CompileReport &report) {
     inputs_[static_cast<size_t>(trace_->keyArgument())] = borrowed(DType::I64, {}, &key_);
     inputs_[static_cast<size_t>(trace_->offsetArgument())] = borrowed(DType::I64, {}, &offset_);
   }
+  for (FloatInput &input : floatInputs_)
+    inputs_[static_cast<size_t>(input.argument)] = borrowed(input.dtype, {}, input.cell);
   report.compileMs = msSince(started);
 }
 
-TensorImpl *Program::tensorOf(const Captured &captured, const CallLeaves &leaves, std::vector<TensorRef> &kept) const {
+std::vector<std::pair<OpenAxis, int64_t>> Program::changedSizes(const CallLeaves &leaves) const {
+  std::vector<std::pair<OpenAxis, int64_t>> changed;
+  if (leaves.tensors.size() != arguments_.size())
+    return changed;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Tensor &tensor = leaves.tensors[i];
+    if (!tensor.defined() || tensor.dim() != static_cast<int64_t>(arguments_[i].sizes.size()))
+      continue;
+    for (int64_t d = 0; d < tensor.dim(); ++d)
+      if (int64_t before = arguments_[i].sizes[static_cast<size_t>(d)]; before >= 0 && before != tensor.size(d))
+        changed.push_back({{"", 0, 0, static_cast<int>(i), d}, before});
+  }
+  return changed;
+}
+
+TensorImpl *Program::tensorOf(const Captured &captured, const CallLeaves &leaves) const {
   if (captured.parameter >= 0)
     return leaves.tensors[static_cast<size_t>(captured.parameter)].impl();
   if (captured.gradientOf >= 0) {
@@ -195,7 +400,7 @@ std::string Program::mismatch(const CallLeaves &leaves) {
     if (integers_[i] != leaves.integers[i])
       return text("integer argument ", i, " is ", leaves.integers[i], ", was ", integers_[i]);
   for (size_t i = 0; i < floats_.size(); ++i)
-    if (floats_[i] != leaves.floats[i])
+    if (leaves.floats.size() != floats_.size() || floats_[i] != leaves.floats[i])
       return text("float argument ", i, " is ", leaves.floats[i], ", was ", floats_[i]);
   if (GradMode::isEnabled() != gradMode_)
     return text("gradients are ", gradMode_ ? "off, were on" : "on, were off");
@@ -208,12 +413,19 @@ std::string Program::mismatch(const CallLeaves &leaves) {
     if (leaf->storage->data && has != static_cast<bool>(gradient.before))
       return text(eager::nameOf(*leaf), has ? " has a .grad, had none" : " has no .grad, had one");
   }
-  std::vector<TensorRef> kept;
+  for (const OpenAxis &axis : open_) {
+    int64_t size = leaves.tensors[static_cast<size_t>(axis.argument)].size(axis.axis);
+    const OpenAxis &same = open_[static_cast<size_t>(std::ranges::find(open_, axis.name, &OpenAxis::name) - open_.begin())];
+    if (size < axis.lo || size > axis.hi)
+      return text("tensor argument ", axis.argument, " has size ", size, " in axis ", axis.axis, ", '", axis.name, "' is in [", axis.lo, ", ", axis.hi, "]");
+    if (int64_t other = leaves.tensors[static_cast<size_t>(same.argument)].size(same.axis); other != size)
+      return text("'", axis.name, "' is ", other, " in tensor argument ", same.argument, " and ", size, " in ", axis.argument);
+  }
   for (size_t c = 0; c < captured_.size(); ++c) {
     const Captured &captured = trace_->captured()[c];
     if (captured.parameter >= 0 || captured.constant)
       continue;
-    const TensorImpl *tensor = tensorOf(captured, leaves, kept);
+    const TensorImpl *tensor = tensorOf(captured, leaves);
     std::string why = differs(captured_[c], tensor);
     if (why.empty() && captured_[c].dense != tensor->dense)
       why = "lies in memory in another way";
@@ -246,7 +458,7 @@ CallOutcome Program::run(const CallLeaves &leaves) {
   std::vector<WriteBack> writeBacks;
   std::vector<TensorImpl *> tensors; // whose memory each captured one is
   for (const Captured &captured : trace_->captured()) {
-    TensorImpl *tensor = tensorOf(captured, leaves, kept);
+    TensorImpl *tensor = tensorOf(captured, leaves);
     if (captured.parameter >= 0 && !tensor->dense) {
       NoGrad guard;
       Tensor dense = eager::wrap(TensorRef(tensor)).detach().contiguous();
@@ -266,6 +478,9 @@ CallOutcome Program::run(const CallLeaves &leaves) {
       place(entry, tensor->dtype, {&elements, 1}, tensor->storage->data);
     }
   }
+  for (FloatInput &input : floatInputs_)
+    eager::writeScalar(leaves.floats[input.number], input.dtype, input.cell);
+  std::vector<int64_t> symbols = symbolsOf(leaves);
   Generator &random = generator();
   key_ = static_cast<int64_t>(random.seed());
   offset_ = static_cast<int64_t>(random.offset());
@@ -280,10 +495,10 @@ CallOutcome Program::run(const CallLeaves &leaves) {
   };
   for (const ResultSource &source : results_)
     if (source.result >= 0)
-      give(source.result, source.dtype, source.sizes);
+      give(source.result, source.dtype, at(source.sizes, symbols));
   for (const LeafGradient &gradient : trace_->gradients())
     if (gradient.result >= 0)
-      give(gradient.result, gradient.leaf->dtype, gradient.leaf->sizeSpan());
+      give(gradient.result, gradient.leaf->dtype, at({gradient.leaf->sizes, gradient.leaf->sizes + gradient.leaf->rank}, symbols));
   for (size_t c = 0; c < tensors.size(); ++c) {
     const Captured &captured = trace_->captured()[c];
     if (captured.updates >= 0) {
@@ -298,7 +513,7 @@ CallOutcome Program::run(const CallLeaves &leaves) {
   for (size_t c = 0; c < tensors.size(); ++c)
     if (trace_->captured()[c].updates >= 0)
       tensors[c]->storage->version.fetch_add(1, std::memory_order_relaxed);
-  random.advance(static_cast<uint64_t>(trace_->randomBlocks()));
+  random.advance(static_cast<uint64_t>(trace_->randomBlocks(symbols)));
   for (const StepCount &count : trace_->stepCounts())
     *count.count += count.rises;
   for (const LeafGradient &gradient : trace_->gradients()) {
@@ -314,6 +529,7 @@ CallOutcome Program::run(const CallLeaves &leaves) {
 
   CallOutcome outcome;
   outcome.shape = shape_;
+  outcome.integers = at(resultIntegers_, symbols);
   for (const ResultSource &source : results_) {
     if (!source.defined) {
       outcome.results.emplace_back();
@@ -321,11 +537,12 @@ CallOutcome Program::run(const CallLeaves &leaves) {
       outcome.results.push_back(eager::wrap(made[static_cast<size_t>(source.result)]));
     } else {
       const Captured &captured = trace_->captured()[static_cast<size_t>(source.captured)];
-      TensorImpl *tensor = tensorOf(captured, leaves, kept);
+      TensorImpl *tensor = tensorOf(captured, leaves);
       if (source.itself)
         outcome.results.push_back(eager::wrap(TensorRef(tensor)));
       else
-        outcome.results.push_back(eager::wrap(detail::newView(tensor->storage, source.dtype, source.sizes, source.strides, source.offset)));
+        outcome.results.push_back(eager::wrap(detail::newView(tensor->storage, source.dtype, at(source.sizes, symbols), at(source.strides, symbols),
+                                                                trace_->sizes().at(source.offset, symbols))));
     }
   }
   return outcome;

@@ -14,14 +14,26 @@ struct TensorGuard {
   std::vector<int64_t> sizes; // -1: any, see the symbols
 };
 
+/// An axis of an argument whose size may be any.
+struct OpenAxis {
+  std::string name; // equal names, equal sizes
+  int64_t lo = 0, hi = 0;
+  int argument = 0;
+  int64_t axis = 0;
+};
+
+using TracedFunction = std::function<detail::CallOutcome(detail::CallLeaves &)>;
+
 class Program {
 public:
   /// Traces `fn` on stand-ins for `leaves` and compiles what it did. Throws with nothing changed.
-  static std::unique_ptr<Program> make(const CompileSettings &settings, const detail::CallLeaves &leaves,
-                                       const std::function<detail::CallOutcome(detail::CallLeaves &)> &fn, CompileReport &report);
+  static std::unique_ptr<Program> make(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves,
+                                       const TracedFunction &fn, CompileReport &report);
 
   /// Empty when the program holds for this call; else what differs.
   std::string mismatch(const detail::CallLeaves &leaves);
+  /// The axes of arguments that would have to be open for the program to hold, as far as their sizes go.
+  std::vector<std::pair<OpenAxis, int64_t>> changedSizes(const detail::CallLeaves &leaves) const; // and what they were
   /// Throws with nothing changed.
   detail::CallOutcome run(const detail::CallLeaves &leaves);
   const std::string &ir() const { return text_; }
@@ -47,11 +59,35 @@ private:
     std::vector<std::byte> bytes;
   };
 
-  TensorImpl *tensorOf(const Captured &captured, const detail::CallLeaves &leaves, std::vector<TensorRef> &kept) const;
-  void compile(const CompileSettings &settings, CompileReport &report);
-  ResultSource sourceOf(const Tensor &result, size_t number);
+  struct FloatInput {
+    int argument; // of the graph
+    size_t number; // of the call's floats
+    DType dtype;
+    std::byte cell[8];
+  };
+  /// One run of the function on stand-ins.
+  struct Recorded {
+    std::unique_ptr<Trace> trace;
+    std::vector<ResultSource> results;
+    std::vector<int64_t> integers;
+    std::shared_ptr<void> shape;
+  };
+
+  static Recorded record(const CompileSettings &settings, SizeNames sizes, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves,
+                         std::vector<double> floats, const TracedFunction &fn);
+  /// Traces with stand-ins for open sizes and floats; a reason when what comes of them cannot be followed.
+  std::string recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves, const TracedFunction &fn);
+  void guard(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves);
+  void compile(CompileReport &report);
+  static ResultSource sourceOf(Trace &trace, const Tensor &result, size_t number);
+  TensorImpl *tensorOf(const Captured &captured, const detail::CallLeaves &leaves) const;
+  std::vector<int64_t> symbolsOf(const detail::CallLeaves &leaves) const;
+  std::vector<int64_t> at(const std::vector<int64_t> &sizes, const std::vector<int64_t> &symbols) const;
 
   std::unique_ptr<Trace> trace_;
+  std::vector<OpenAxis> open_;
+  std::vector<size_t> symbolAxis_; // for each symbol, the entry of open_ that has its size
+  std::vector<FloatInput> floatInputs_;
   std::vector<std::shared_ptr<nn::Module>> modules_;
   std::vector<TensorGuard> arguments_;
   std::vector<TensorGuard> captured_;
@@ -60,6 +96,7 @@ private:
   std::vector<ModeGuard> modes_;
   bool gradMode_ = true;
   std::vector<ResultSource> results_;
+  std::vector<int64_t> resultIntegers_;
   std::shared_ptr<void> shape_;
   std::string text_;
   std::vector<NumberCells> cells_;

@@ -15,20 +15,32 @@ bool SizeNames::isSymbolic(int64_t size) const {
   return false;
 }
 
-std::string SizeNames::text(int64_t size) const {
+const SymbolicSize *SizeNames::split(int64_t size, int64_t &factor, int64_t &rest) const {
   // The largest stand-in first: a polynomial in it, whose coefficients are expressions of the others.
   const SymbolicSize *largest = nullptr;
   for (const SymbolicSize &symbol : symbols_)
     if (std::abs(size) >= symbol.standIn / 2 && (!largest || symbol.standIn > largest->standIn))
       largest = &symbol;
   if (!largest)
+    return nullptr;
+  factor = (size + (size > 0 ? largest->standIn / 2 : -largest->standIn / 2)) / largest->standIn;
+  rest = size - factor * largest->standIn;
+  return largest;
+}
+
+std::string SizeNames::text(int64_t size) const {
+  int64_t factor = 0, rest = 0;
+  const SymbolicSize *symbol = split(size, factor, rest);
+  if (!symbol)
     return std::to_string(size);
-  int64_t factor = (size + (size > 0 ? largest->standIn / 2 : -largest->standIn / 2)) / largest->standIn;
-  int64_t rest = size - factor * largest->standIn;
-  std::string result = factor == 1 ? largest->name : largest->name + " * " + (isSymbolic(factor) ? "(" + text(factor) + ")" : text(factor));
-  if (rest != 0)
-    result += " + " + text(rest);
-  return result;
+  std::string result = factor == 1 ? symbol->name : symbol->name + " * " + (isSymbolic(factor) ? "(" + text(factor) + ")" : text(factor));
+  return rest == 0 ? result : result + " + " + text(rest);
+}
+
+int64_t SizeNames::at(int64_t size, const std::vector<int64_t> &values) const {
+  int64_t factor = 0, rest = 0;
+  const SymbolicSize *symbol = split(size, factor, rest);
+  return symbol ? at(factor, values) * values[static_cast<size_t>(symbol - symbols_.data())] + at(rest, values) : size;
 }
 
 namespace {

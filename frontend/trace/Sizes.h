@@ -1,7 +1,8 @@
 // Sizes of a trace: numbers while the user's code runs, texts in the graph.
 //
-// A symbolic size is traced as a number that no real program has: a large prime, its stand-in. Every size the program computes from it
-// by adding and multiplying is then read back as an expression of the symbol.
+// A symbolic size is traced as a number that no real program has, its stand-in. Every size the program computes from it by adding
+// and multiplying is then read back as an expression of the symbol. What is computed in another way, or decided by the number,
+// differs between traces with different stand-ins; such a program is compiled for the sizes at hand.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,12 @@ public:
   /// "784", or "n * 784 + 1".
   std::string text(int64_t size) const;
   bool isSymbolic(int64_t size) const;
+  /// The size when the symbols have these values, in their order.
+  int64_t at(int64_t size, const std::vector<int64_t> &values) const;
 
 private:
+  /// size = factor * symbol + rest; null when it is a plain number.
+  const SymbolicSize *split(int64_t size, int64_t &factor, int64_t &rest) const;
   std::vector<SymbolicSize> symbols_;
 };
 

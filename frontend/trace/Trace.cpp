@@ -4,7 +4,7 @@
 #include "frontend/graphc/context.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 namespace graphc::trace {
 
@@ -45,7 +45,16 @@ int Trace::emit(const std::string &op, std::vector<int> operands, const std::str
   return known->second;
 }
 
+int Trace::sizeNumber(const std::string &size, DType dtype) {
+  int vector = emit("size", {}, graphc::text("sizes = #graph.dims<[", size, "]>"), DType::I64, {1});
+  int number = reshape(vector, {});
+  return dtype == DType::I64 ? number : emit("cast", {number}, "", dtype, {});
+}
+
 int Trace::constant(DType dtype, Scalar value) {
+  double exact = value.toDouble();
+  if (dtype != DType::Bool && std::abs(exact) < 9e15 && exact == std::trunc(exact) && sizes_.isSymbolic(static_cast<int64_t>(exact)))
+    return sizeNumber(sizes_.text(static_cast<int64_t>(exact)), dtype);
   uint64_t bits = 0;
   eager::writeScalar(value, dtype, &bits);
   static constexpr const char *names[kNumDTypes] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1"};
@@ -63,11 +72,12 @@ int Trace::constant(DType dtype, Scalar value) {
 
 TensorRef Trace::traced(int value) {
   const Value &v = values_[value];
-  int64_t elements = 1;
+  int64_t bytes = static_cast<int64_t>(sizeOf(v.dtype));
   for (int64_t dim : v.dims)
-    elements *= dim;
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      failWith(Code::ShapeMismatch, "compile: sizes [", joined(v.dims), "] overflow");
   // Its address stands for the storage: kept until the trace ends, so that no other takes it.
-  StorageRef storage = detail::borrowStorage(nullptr, elements * static_cast<int64_t>(sizeOf(v.dtype)), nullptr);
+  StorageRef storage = detail::borrowStorage(nullptr, bytes, nullptr);
   if (!storage)
     failWith(Code::OutOfMemory, "compile: no memory for a tensor");
   std::vector<int64_t> strides(v.dims.size());
@@ -207,16 +217,28 @@ void Trace::fill(const TensorImpl &to, Scalar value) {
 }
 
 //===-- what differs from run to run ------------------------------------------------------------------------------===//
-std::pair<TensorRef, TensorRef> Trace::random(uint64_t blocks) {
+std::pair<TensorRef, TensorRef> Trace::random(int64_t count, int64_t perBlock) {
   if (keyArgument_ < 0) {
     keyValue_ = argument("random key", DType::I64, {});
     keyArgument_ = static_cast<int>(graph_.arguments.size()) - 1;
     offsetValue_ = argument("random offset", DType::I64, {});
     offsetArgument_ = static_cast<int>(graph_.arguments.size()) - 1;
   }
-  int offset = randomBlocks_ == 0 ? offsetValue_ : emit("add", {offsetValue_, constant(DType::I64, randomBlocks_)}, "", DType::I64, {});
-  randomBlocks_ += static_cast<int64_t>(blocks);
+  int offset = offsetValue_;
+  for (auto [before, block] : draws_) {
+    int blocks = sizes_.isSymbolic(before) ? sizeNumber(graphc::text("(", sizes_.text(before), " + ", block - 1, ") floordiv ", block), DType::I64)
+                                           : constant(DType::I64, (before + block - 1) / block);
+    offset = emit("add", {offset, blocks}, "", DType::I64, {});
+  }
+  draws_.emplace_back(count, perBlock);
   return {traced(keyValue_), traced(offset)};
+}
+
+int64_t Trace::randomBlocks(const std::vector<int64_t> &symbols) const {
+  int64_t blocks = 0;
+  for (auto [count, block] : draws_)
+    blocks += (sizes_.at(count, symbols) + block - 1) / block;
+  return blocks;
 }
 
 std::vector<TensorRef> Trace::numbers(const void *owner, size_t group, int64_t *step, DType dtype, std::function<eager::LiveNumbers()> read) {
@@ -251,6 +273,14 @@ void Trace::stepRises(int64_t *step) {
 int Trace::result(const TensorImpl &tensor, const std::string &name) {
   graph_.results.push_back({name, read(tensor), -1});
   return static_cast<int>(graph_.results.size()) - 1;
+}
+
+int Trace::turnIntoArgument(size_t step, const std::string &name) {
+  TraceGraph::Step constant = std::move(graph_.steps[step]);
+  graph_.steps.erase(graph_.steps.begin() + static_cast<std::ptrdiff_t>(step));
+  graph_.arguments.push_back({name, constant.op.results[0]});
+  graph_.argumentValues.push_back(constant.results[0]);
+  return static_cast<int>(graph_.arguments.size()) - 1;
 }
 
 void Trace::finish() {

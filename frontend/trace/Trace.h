@@ -82,8 +82,11 @@ public:
   const std::vector<LeafGradient> &gradients() const { return gradients_; }
   int keyArgument() const { return keyArgument_; }
   int offsetArgument() const { return offsetArgument_; }
-  /// Blocks of random numbers that one run takes.
-  int64_t randomBlocks() const { return randomBlocks_; }
+  /// Blocks of random numbers that one run takes, at these values of the symbols.
+  int64_t randomBlocks(const std::vector<int64_t> &symbols) const;
+  const SizeNames &sizes() const { return sizes_; }
+  /// Makes the constant that step `step` is an argument; its number. For a number of the program that turned out to be an input.
+  int turnIntoArgument(size_t step, const std::string &name);
   /// The captured tensor whose storage this is, -1 when there is none.
   int capturedOf(const StorageImpl *storage) const;
 
@@ -96,7 +99,7 @@ public:
   void write(const TensorImpl &from, const TensorImpl &to) override;
   void fill(const TensorImpl &to, Scalar value) override;
   void accumulate(const TensorImpl &from, const TensorImpl &to) override;
-  std::pair<TensorRef, TensorRef> random(uint64_t blocks) override;
+  std::pair<TensorRef, TensorRef> random(int64_t count, int64_t perBlock) override;
   std::vector<TensorRef> numbers(const void *owner, size_t group, int64_t *step, DType dtype, std::function<eager::LiveNumbers()> read) override;
   void stepRises(int64_t *step) override;
   void made(const TensorImpl &tensor) override;
@@ -122,6 +125,8 @@ private:
   int emit(OpNode node, Value value);
   int emit(const std::string &op, std::vector<int> operands, const std::string &attributes, DType dtype, std::vector<int64_t> dims);
   int constant(DType dtype, Scalar value);
+  /// An expression of sizes as a rank-0 number.
+  int sizeNumber(const std::string &size, DType dtype);
   int broadcast(int value, std::vector<int64_t> dims);
   int reshape(int value, std::vector<int64_t> dims);
   int transpose(int value, const std::vector<int64_t> &perm);
@@ -151,7 +156,7 @@ private:
   std::map<const TensorImpl *, bool> constants_;
   std::vector<TensorRef> kept_;
   int keyArgument_ = -1, offsetArgument_ = -1, keyValue_ = -1, offsetValue_ = -1;
-  int64_t randomBlocks_ = 0;
+  std::vector<std::pair<int64_t, int64_t>> draws_; // numbers, and how many make a block
   bool restored_ = false;
 };
 
