@@ -1,6 +1,6 @@
 // A small GPT over characters: learns a text, then writes some of its own.
 //
-//   char_transformer [--text FILE] [--steps N] [--layers N] [--width D] [--heads N] [--length T] [--batch N] [--generate N] …
+//   char_transformer [--text FILE] [--steps N] [--layers N] [--width D] [--heads N] [--length T] [--batch N] [--generate N] [--compile] …
 //
 // Without --text it learns a text that the program makes up: sums such as "12+7=19;", whose answers show at a glance whether it
 // has learned anything.
@@ -21,7 +21,7 @@ using namespace graphc;
 namespace {
 
 struct Options {
-  std::string text, save;
+  std::string text, save, mode = "eager";
   int64_t steps = 150, layers = 2, width = 64, heads = 4, length = 32, batch = 16, generate = 80;
   double rate = 3e-3, temperature = .7;
   uint64_t seed = 1;
@@ -93,6 +93,8 @@ std::string generate(const nn::Handle<Gpt> &gpt, const std::string &alphabet, st
 }
 
 void run(const Options &o) {
+  if (o.mode != "eager" && o.mode != "default")
+    throw Error(error(Code::InvalidOption, "--mode ", o.mode, ": this build trains with --mode eager or --mode default, which compiles the step"));
   std::string text = sums();
   if (!o.text.empty()) {
     std::ifstream file(o.text, std::ios::binary);
@@ -117,16 +119,21 @@ void run(const Options &o) {
   optim::AdamW optimizer(gpt->parameters(), {.lr = o.rate, .weightDecay = .1});
   optim::CosineAnnealing schedule(optimizer, {.steps = std::max<int64_t>(1, o.steps), .lowest = o.rate / 10, .warmup = o.steps / 20});
   data::DataLoader loader(std::make_shared<Pieces>(ids, o.length), {.batchSize = o.batch, .workers = 1, .seed = o.seed});
+  auto learn = [&](const Tensor &x, const Tensor &y) {
+    Tensor loss = crossEntropy(gpt(x).flatten(0, 1), y.flatten());
+    loss.backward();
+    optim::clipGradNorm(gpt->parameters(), 1);
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss.detach();
+  };
+  auto fast = compile(learn, {.state = {gpt, optimizer}});
   double sum = 0;
   int64_t every = std::max<int64_t>(1, o.steps / 5);
   for (int64_t step = 0; step < o.steps;)
     for (data::Batch &batch : loader) {
       Tensor x = data::take(batch, 0), y = data::take(batch, 1);
-      Tensor loss = crossEntropy(gpt(x).flatten(0, 1), y.flatten());
-      optimizer.zeroGrad();
-      loss.backward();
-      optim::clipGradNorm(gpt->parameters(), 1);
-      optimizer.step();
+      Tensor loss = o.mode == "default" ? fast(x, y) : learn(x, y);
       schedule.step();
       sum += loss.item<double>();
       if (++step % every == 0) {
@@ -156,6 +163,8 @@ int main(int argc, char **argv) {
   app.add_option("--rate", o.rate, "AdamW's highest learning rate")->capture_default_str();
   app.add_option("--generate", o.generate, "characters to write at the end")->capture_default_str();
   app.add_option("--temperature", o.temperature, "below 1: likelier characters")->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--mode", o.mode, "eager, or default: the whole step is compiled")->capture_default_str();
+  app.add_flag_callback("--compile", [&] { o.mode = "default"; }, "the same as --mode default");
   app.add_option("--save", o.save, "weights as a safetensors file");
   app.add_option("--seed", o.seed, "of weights, order, dropout and writing")->capture_default_str();
   try {

@@ -1,10 +1,11 @@
 // Trains a convolutional network on MNIST.
 //
-//   mnist_train [--data DIR] [--epochs N] [--batch N] [--device cpu] [--mode eager] [--checkpoint FILE] [--resume FILE] …
+//   mnist_train [--data DIR] [--epochs N] [--batch N] [--device cpu] [--mode eager|default] [--checkpoint FILE] [--resume FILE] …
 //
 // DIR holds MNIST's files, all four or only the test images (of which the first 9,000 train and the last 1,000 test). Without
 // --data it trains on digits it draws itself. After every epoch the whole run goes into the checkpoint; --resume goes on from
-// there, bit for bit as if nothing had happened. The last line is the test accuracy.
+// there, bit for bit as if nothing had happened. With --compile (or --mode default) the whole step is one compiled program. The last line
+// is the test accuracy.
 #include "frontend/graphc/graphc.h"
 
 #include <CLI/CLI.hpp>
@@ -78,8 +79,9 @@ double accuracy(const nn::Handle<Net> &net, data::DataLoader &loader, Device dev
 }
 
 void run(const Options &options) {
-  if (options.mode != "eager")
-    throw Error(error(Code::InvalidOption, "--mode ", options.mode, ": this build trains eagerly only; leave --mode out or say eager"));
+  if (options.mode != "eager" && options.mode != "default")
+    throw Error(error(Code::InvalidOption, "--mode ", options.mode, ": this build trains with --mode eager or --mode default, which compiles the step"));
+  bool compiled = options.mode == "default";
   if (!options.amp.empty())
     throw Error(error(Code::InvalidOption, "--amp ", options.amp, ": this build trains in f32 only; leave --amp out"));
   Device device(options.device);
@@ -105,6 +107,15 @@ void run(const Options &options) {
     std::cout << "resumed from " << options.resume << " in epoch " << train.epoch() + 1 << '\n';
   }
 
+  auto step = [&](const Tensor &x, const Tensor &y) {
+    Tensor loss = crossEntropy(net(x), y);
+    loss.backward();
+    optimizer.step();
+    optimizer.zeroGrad();
+    return loss.detach();
+  };
+  auto fast = compile(step, {.state = {net, optimizer}});
+
   double reached = accuracy(net, test, device);
   while (static_cast<int64_t>(train.epoch()) < options.epochs) {
     auto started = std::chrono::steady_clock::now();
@@ -115,10 +126,7 @@ void run(const Options &options) {
       ProgressBar bar(text("epoch ", epoch, "/", options.epochs), train.size());
       for (data::Batch &batch : train) {
         Tensor x = data::take(batch, 0).to(device), y = data::take(batch, 1).to(device);
-        Tensor loss = crossEntropy(net(x), y);
-        optimizer.zeroGrad();
-        loss.backward();
-        optimizer.step();
+        Tensor loss = compiled ? fast(x, y) : step(x, y);
         lossSum += loss.item<double>();
         images += y.numel();
         bar.update(train.state().consumed, lossSum / static_cast<double>(train.state().consumed));
@@ -145,7 +153,8 @@ int main(int argc, char **argv) {
   app.add_option("--batch", options.batch, "images per step")->capture_default_str();
   app.add_option("--rate", options.rate, "Adam's learning rate")->capture_default_str();
   app.add_option("--device", options.device, "where to train")->capture_default_str();
-  app.add_option("--mode", options.mode, "eager")->capture_default_str();
+  app.add_option("--mode", options.mode, "eager, or default: the whole step is compiled")->capture_default_str();
+  app.add_flag_callback("--compile", [&] { options.mode = "default"; }, "the same as --mode default");
   app.add_option("--amp", options.amp, "mixed precision: bf16 or fp16");
   app.add_option("--checkpoint", options.checkpoint, "file that holds the run after every epoch");
   app.add_option("--resume", options.resume, "checkpoint to go on from");
