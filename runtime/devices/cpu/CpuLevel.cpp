@@ -38,7 +38,7 @@ static bool hasAvx512Bf16() {
 }
 #endif
 
-std::optional<Level> hostLevel() {
+static std::optional<Level> findHostLevel() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
     return std::nullopt;
@@ -51,6 +51,12 @@ std::optional<Level> hostLevel() {
 #else
   return std::nullopt;
 #endif
+}
+
+std::optional<Level> hostLevel() {
+  // Asked once: on a virtual machine each CPUID leaves to the host, for tens of microseconds.
+  static const std::optional<Level> level = findHostLevel();
+  return level;
 }
 
 } // namespace graphc::cpu

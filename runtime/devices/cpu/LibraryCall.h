@@ -65,7 +65,8 @@ public:
   /// matmul and images of a batch in blocks of powers of two, which are made at first use. That costs microseconds, and pays
   /// until the size comes again.
   virtual Result<std::shared_ptr<const LibraryKernel>> kernelFor(std::span<const int64_t> geometry, bool exact) = 0;
-  virtual std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel) = 0;
+  /// `recycled`: what bind() of this call gave the same context for another size, or null; what it holds is used again.
+  virtual std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel, std::unique_ptr<BoundLibrary> recycled = nullptr) = 0;
 };
 
 /// The calling thread's OpenMP thread count is 1 while this lives: oneDNN would start a team per calling thread.

@@ -67,7 +67,13 @@ struct Operation {
   std::shared_ptr<const OwnKernel> own;
 };
 
-using Slice = std::vector<Operation>;
+/// An operation whose operands lie `moved` bytes further than it says (by argument; empty: where it says).
+struct Placed {
+  std::shared_ptr<const Operation> operation;
+  std::vector<int64_t> moved;
+};
+
+using Slice = std::vector<Placed>;
 
 struct Unit;
 
@@ -135,7 +141,7 @@ std::vector<int64_t> unitKey(const std::vector<View> &views, int axis, std::init
 
 /// Puts `kernel` together from units of 64, 32 … 1 images, `slices` slices of a batch in all: how a batch that was never seen runs
 /// until it comes again. `addSlice` adds to a kernel the slice that computes the given views.
-void appendImages(Kernel &kernel, const Builder &builder, const std::vector<View> &views, int slices,
+void appendImages(Kernel &kernel, const Builder &builder, const Problem &problem, int slices,
                   const std::function<void(Kernel &, const std::vector<View> &)> &addSlice);
 
 /// Images [begin, begin + count) of a window operation's operands; weights and bias have no batch.

@@ -14,7 +14,10 @@ namespace {
 using plan::PostOpKind;
 
 /// The library can be told to use less than the machine has; we follow it.
-bool hasAmx() { return amx::available() && dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_amx; }
+bool hasAmx() {
+  static const bool has = amx::available() && dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_amx;
+  return has;
+}
 
 bool isHalfOrSingle(const View &view) { return view.dtype == DType::BF16 || view.dtype == DType::F32; }
 

@@ -10,59 +10,58 @@ namespace graphc::cpu {
 namespace onednn {
 namespace {
 
-/// A kernel's memory objects, one per argument, pointed at one context's buffers.
+/// A kernel at one context's buffers. An operation's memory objects are pointed at wherever it runs next, so that blocks of one size
+/// share them, and so do the sizes a context sees one after the other.
 class Bound final : public BoundLibrary {
 public:
-  Bound(std::shared_ptr<const LibraryKernel> kernel, dnnl::engine engine)
+  Bound(std::shared_ptr<const LibraryKernel> kernel, dnnl::engine engine, std::unique_ptr<BoundLibrary> recycled)
       : owner_(std::move(kernel)), engine_(engine), stream_(engine) {
-    for (const Slice &slice : static_cast<const Kernel &>(*owner_).sliceList()) {
-      auto &bound = slices_.emplace_back();
-      for (const Operation &operation : slice) {
-        auto &op = bound.operations.emplace_back();
-        op.source = &operation;
-        op.memories.reserve(operation.arguments.size());
-        op.current.resize(operation.arguments.size());
-        if (operation.own) {
-          for (size_t i = 0; i < operation.arguments.size(); ++i)
-            op.current[i] = const_cast<void *>(operation.arguments[i].fixed);
-          continue;
-        }
-        for (const Argument &argument : operation.arguments) {
-          op.memories.emplace_back(argument.desc, engine_, const_cast<void *>(argument.fixed));
-          op.arguments.push_back({argument.tag, op.memories.back().get()});
-        }
+    auto *before = static_cast<Bound *>(recycled.get());
+    const auto &list = static_cast<const Kernel &>(*owner_).sliceList();
+    slices_.resize(list.size());
+    for (size_t s = 0; s < list.size(); ++s) {
+      BoundSlice &slice = slices_[s];
+      // Of the size before, those of units: primitives of one size only seldom come again.
+      constexpr size_t kMostKept = 16;
+      if (before && s < before->slices_.size() && before->slices_[s].objects.size() <= kMostKept) {
+        slice.objects = std::move(before->slices_[s].objects);
+        std::erase_if(slice.objects, [](const auto &entry) { return !entry.second->ofUnit; });
+      }
+      slice.uses.reserve(list[s].size());
+      for (const Placed &placed : list[s]) {
+        auto &objects = slice.objects[placed.operation];
+        if (!objects)
+          objects = std::make_unique<Objects>(*placed.operation, engine_);
+        objects->ofUnit |= !placed.moved.empty();
+        slice.uses.push_back({&placed, objects.get()});
       }
     }
   }
 
-  void setAddresses(std::span<void *const> addresses) override {
-    if (addresses.size() == last_.size() && std::equal(addresses.begin(), addresses.end(), last_.begin()))
-      return;
-    last_.assign(addresses.begin(), addresses.end());
-    for (BoundSlice &slice : slices_)
-      for (BoundOperation &op : slice.operations)
-        for (size_t i = 0; i < op.source->arguments.size(); ++i)
-          if (const Argument &argument = op.source->arguments[i]; argument.operand >= 0)
-            point(op, i, static_cast<char *>(addresses[argument.operand]) + argument.byteOffset);
-  }
+  void setAddresses(std::span<void *const> addresses) override { addresses_.assign(addresses.begin(), addresses.end()); }
 
   Status run(int index, void *scratch) override {
-    BoundSlice &slice = slices_[index];
-    for (BoundOperation &op : slice.operations) {
-      for (size_t i = 0; i < op.source->arguments.size(); ++i)
-        if (const Argument &argument = op.source->arguments[i]; argument.scratchOffset >= 0)
-          point(op, i, static_cast<char *>(scratch) + argument.scratchOffset);
-      if (op.source->own) {
-        op.source->own->run(op.current.data());
+    for (const Use &use : slices_[index].uses) {
+      const Operation &operation = *use.placed->operation;
+      Objects &objects = *use.objects;
+      for (size_t i = 0; i < operation.arguments.size(); ++i) {
+        const Argument &argument = operation.arguments[i];
+        if (argument.operand >= 0)
+          objects.point(i, static_cast<char *>(addresses_[argument.operand]) + argument.byteOffset + (use.placed->moved.empty() ? 0 : use.placed->moved[i]));
+        else if (argument.scratchOffset >= 0)
+          objects.point(i, static_cast<char *>(scratch) + argument.scratchOffset);
+      }
+      if (operation.own) {
+        operation.own->run(objects.current.data());
         continue;
       }
-      if (op.source->zeroBytes) {
-        std::memset(op.current[0], 0, static_cast<size_t>(op.source->zeroBytes));
+      if (operation.zeroBytes) {
+        std::memset(objects.current[0], 0, static_cast<size_t>(operation.zeroBytes));
         continue;
       }
       // The C interface takes the arguments as an array: no hash map is built per call.
-      dnnl_status_t status = dnnl_primitive_execute(op.source->primitive.get(), stream_.get(),
-                                                    static_cast<int>(op.arguments.size()), op.arguments.data());
+      dnnl_status_t status = dnnl_primitive_execute(operation.primitive.get(), stream_.get(), static_cast<int>(objects.arguments.size()),
+                                                    objects.arguments.data());
       if (status != dnnl_success)
         return error(Code::LibraryFailed, "oneDNN failed with status ", static_cast<int>(status));
     }
@@ -70,29 +69,44 @@ public:
   }
 
 private:
-  struct BoundOperation {
-    const Operation *source;
+  struct Objects {
+    Objects(const Operation &operation, const dnnl::engine &engine) : current(operation.arguments.size()) {
+      for (size_t i = 0; i < operation.arguments.size(); ++i) {
+        const Argument &argument = operation.arguments[i];
+        current[i] = const_cast<void *>(argument.fixed);
+        if (operation.own || operation.zeroBytes)
+          continue;
+        memories.emplace_back(argument.desc, engine, current[i]);
+        arguments.push_back({argument.tag, memories.back().get()});
+      }
+    }
+    void point(size_t index, void *address) {
+      if (current[index] == address)
+        return;
+      current[index] = address;
+      if (index < memories.size())
+        memories[index].set_data_handle(address);
+    }
+
     std::vector<dnnl::memory> memories;
     std::vector<dnnl_exec_arg_t> arguments;
     std::vector<void *> current;
+    bool ofUnit = false;
+  };
+  struct Use {
+    const Placed *placed; // of owner_
+    Objects *objects;
   };
   struct BoundSlice {
-    std::vector<BoundOperation> operations;
+    std::vector<Use> uses;
+    std::map<std::shared_ptr<const Operation>, std::unique_ptr<Objects>> objects;
   };
-
-  static void point(BoundOperation &op, size_t index, void *address) {
-    if (op.current[index] == address)
-      return;
-    op.current[index] = address;
-    if (index < op.memories.size())
-      op.memories[index].set_data_handle(address);
-  }
 
   std::shared_ptr<const LibraryKernel> owner_;
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::vector<BoundSlice> slices_;
-  std::vector<void *> last_;
+  std::vector<void *> addresses_;
 };
 
 class Call final : public LibraryCall {
@@ -163,8 +177,8 @@ public:
     return at->second.kernel;
   }
 
-  std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel) override {
-    return std::make_unique<Bound>(std::move(kernel), builder_.engine);
+  std::unique_ptr<BoundLibrary> bind(std::shared_ptr<const LibraryKernel> kernel, std::unique_ptr<BoundLibrary> recycled) override {
+    return std::make_unique<Bound>(std::move(kernel), builder_.engine, std::move(recycled));
   }
 
 private:

@@ -215,7 +215,7 @@ std::shared_ptr<Kernel> buildConvolution(const Builder &builder, const Problem &
                                               dnnl::algorithm::convolution_direct);
   };
   if (builder.units && batch > 1) {
-    appendImages(*kernel, builder, problem.operands, slices, whole);
+    appendImages(*kernel, builder, problem, slices, whole);
     return kernel;
   }
   bool byBatch = batch >= slices;
@@ -276,7 +276,7 @@ std::shared_ptr<Kernel> buildDeconvolution(const Builder &builder, const Problem
     addConvolution<dnnl::deconvolution_forward>(target, builder, problem, views, weights, window, dnnl::algorithm::deconvolution_direct);
   };
   if (builder.units && batch > 1) {
-    appendImages(*kernel, builder, problem.operands, slices, whole);
+    appendImages(*kernel, builder, problem, slices, whole);
     return kernel;
   }
   for (int slice = 0; slice < slices; ++slice) {

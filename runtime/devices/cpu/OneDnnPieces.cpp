@@ -2,6 +2,7 @@
 #include "runtime/devices/cpu/OneDnn.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #define XXH_INLINE_ALL
@@ -27,15 +28,15 @@ View View::narrowed(int axis, int64_t begin, int64_t count) const {
 
 bool Kernel::readsConstant(int operand) const {
   for (const Slice &slice : slices_)
-    for (const Operation &operation : slice)
-      for (const Argument &argument : operation.arguments)
+    for (const Placed &placed : slice)
+      for (const Argument &argument : placed.operation->arguments)
         if (argument.operand == operand)
           return true;
   return false;
 }
 
 void Kernel::addOperation(Operation operation, int64_t scratchBytes) {
-  slices_.back().push_back(std::move(operation));
+  slices_.back().push_back({std::make_shared<const Operation>(std::move(operation)), {}});
   scratchBytes_ = std::max(scratchBytes_, scratchBytes);
 }
 
@@ -48,14 +49,18 @@ void Kernel::addImplementation(const std::string &name) {
 }
 
 void Kernel::append(const Unit &unit, const std::vector<View> &views, int axis, int64_t begin) {
-  for (Operation operation : unit.operations) {
-    for (Argument &argument : operation.arguments)
-      if (argument.operand >= 0 && argument.operand != 1 && argument.operand != 2) // weights and bias stay where they are
-        if (const View &view = views[argument.operand]; axis < view.rank() && view.dims[axis] != 1)
-          argument.byteOffset += begin * view.strides[axis] * static_cast<int64_t>(sizeOf(view.dtype));
-    addOperation(std::move(operation), unit.scratchBytes);
+  for (const Placed &placed : unit.operations) {
+    const auto &arguments = placed.operation->arguments;
+    std::vector<int64_t> moved(arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i)
+      if (int operand = arguments[i].operand; operand >= 0 && operand != 1 && operand != 2) // weights and bias stay where they are
+        if (const View &view = views[operand]; axis < view.rank() && view.dims[axis] != 1)
+          moved[i] = begin * view.strides[axis] * static_cast<int64_t>(sizeOf(view.dtype));
+    slices_.back().push_back({placed.operation, std::move(moved)});
   }
-  addImplementation(unit.implementation);
+  scratchBytes_ = std::max(scratchBytes_, unit.scratchBytes);
+  if (implementation_ != unit.implementation)
+    addImplementation(unit.implementation);
 }
 
 std::shared_ptr<const Unit> Kernel::asUnit() && {
@@ -279,18 +284,31 @@ std::vector<View> imagesOf(std::vector<View> views, int64_t begin, int64_t count
   return views;
 }
 
-void appendImages(Kernel &kernel, const Builder &builder, const std::vector<View> &views, int slices,
+void appendImages(Kernel &kernel, const Builder &builder, const Problem &problem, int slices,
                   const std::function<void(Kernel &, const std::vector<View> &)> &addSlice) {
   constexpr int64_t kMostImages = 64;
+  const std::vector<View> &views = problem.operands;
   int64_t batch = views[3].dims[0];
   slices = static_cast<int>(std::min<int64_t>(slices, batch));
+  // An image may be computed twice where its result depends on nothing that the first time has changed.
+  const auto &ops = problem.library->post_ops;
+  bool mayOverlap = std::none_of(ops.begin(), ops.end(), [](const auto &op) { return op->kind == PostOpKind::Sum; });
+  for (size_t i = 4; i < views.size(); ++i)
+    mayOverlap = mayOverlap && (!views[i].present || views[i].dims[0] != batch);
+  std::vector<int64_t> key = unitKey(views, 0, {0});
   for (int slice = 0; slice < slices; ++slice) {
     kernel.addSlice();
-    for (int64_t image = batch * slice / slices, end = batch * (slice + 1) / slices; image < end;) {
-      int64_t images = kMostImages;
-      while (images > end - image)
-        images /= 2;
-      auto unit = builder.units->find(unitKey(views, 0, {images}), [&] {
+    int64_t begin = batch * slice / slices, end = batch * (slice + 1) / slices;
+    for (int64_t image = begin; image < end;) {
+      int64_t rest = end - image, images = std::bit_floor(static_cast<uint64_t>(std::min(rest, kMostImages)));
+      // The next larger block, a few images back, instead of several smaller ones.
+      int64_t next = 2 * images, waste = next - rest;
+      if (mayOverlap && images < rest && next <= std::min(kMostImages, end - begin) && waste <= std::max<int64_t>(1, rest / 4)) {
+        images = next;
+        image = end - next;
+      }
+      key[0] = images;
+      auto unit = builder.units->find(key, [&] {
         Kernel block;
         addSlice(block, imagesOf(views, 0, images));
         return std::move(block).asUnit();

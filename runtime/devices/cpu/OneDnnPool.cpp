@@ -47,7 +47,7 @@ std::shared_ptr<Kernel> buildPooling(const Builder &builder, const Problem &prob
     addPrimitive(target, primitive, dnnl::pooling_v2_forward(primitive), std::move(arguments));
   };
   if (builder.units && batch > 1) {
-    appendImages(*kernel, builder, problem.operands, slices, whole);
+    appendImages(*kernel, builder, problem, slices, whole);
     return kernel;
   }
   for (int slice = 0; slice < slices; ++slice) {
