@@ -83,10 +83,13 @@ private:
     int elementBytes = 1;
     std::byte *dst = nullptr;
     const std::byte *src = nullptr;
+    /// Sizes of 1 go, and neighbours that step through memory as one become one: the outermost is then worth sharing out.
+    void mergeDims();
     std::span<const int64_t> dimsSpan() const { return {dims, rank}; }
     std::span<const int64_t> dstSpan() const { return {dstStrides, rank}; }
     std::span<const int64_t> srcSpan() const { return {srcStrides, rank}; }
   };
+  static constexpr int64_t kLargeCopyBytes = 64 * 1024; // from here on copies are shared out
   Status copyGeometry(const Step &step, StridedWork &work);
   Status fillGeometry(const Step &step, StridedWork &work);
   Status runCopy(const Step &step);

@@ -267,18 +267,25 @@ Status Context::resolveStepSizes(const Step &step) {
         same = false;
       }
     if (!same) {
-      state.bound.reset();
+      auto before = std::move(state.bound);
       state.kernel.reset();
       auto kernel = call.kernelFor(state.geometry, exactLibraries_);
       if (!kernel.ok())
         return error(kernel.status().code(), where(step), ": ", kernel.status().message());
       state.kernel = *std::move(kernel);
-      state.bound = call.bind(state.kernel);
+      state.bound = call.bind(state.kernel, std::move(before));
     }
     resolved.chunks = state.kernel->slices();
     scratchBytes_ = std::max(scratchBytes_, alignUp(state.kernel->scratchBytes()));
   }
-  if (resolved.chunks > 1)
+  bool largeCopy = false;
+  if (step.kind == Action::Copy && program_.concurrency() > 1) {
+    auto bytes = static_cast<double>(sizeOf(program_.buffers[step.operands[1].buffer].dtype));
+    for (int dim : step.operands[1].dims)
+      bytes *= static_cast<double>(values_[dim]);
+    largeCopy = bytes >= kLargeCopyBytes;
+  }
+  if (resolved.chunks > 1 || largeCopy)
     shareable_ = true;
   return {};
 }

@@ -498,11 +498,28 @@ Status Context::copyGeometry(const Step &step, StridedWork &work) {
   return {};
 }
 
+void Context::StridedWork::mergeDims() {
+  size_t merged = 0;
+  for (size_t d = 0; d < rank; ++d) {
+    if (dims[d] == 1)
+      continue;
+    bool joins = merged > 0 && dstStrides[merged - 1] == dstStrides[d] * dims[d] && srcStrides[merged - 1] == srcStrides[d] * dims[d];
+    size_t at = joins ? merged - 1 : merged++;
+    dims[at] = joins ? dims[at] * dims[d] : dims[d];
+    dstStrides[at] = dstStrides[d];
+    srcStrides[at] = srcStrides[d];
+  }
+  rank = merged;
+}
+
 Status Context::runCopy(const Step &step) {
   StridedWork work;
   GRAPHC_RETURN_IF_ERROR(copyGeometry(step, work));
   int chunks = program_.concurrency();
-  if (work.rank == 0 || !ownsPool_ || work.elements * work.elementBytes < 256 * 1024 || work.dims[0] < chunks) {
+  bool large = ownsPool_ && work.elements * work.elementBytes >= kLargeCopyBytes;
+  if (large)
+    work.mergeDims();
+  if (!large || work.rank == 0 || work.dims[0] < chunks) {
     cpu::stridedCopy(work.dst, work.dstSpan(), work.src, work.srcSpan(), work.dimsSpan(), work.elementBytes, 0, work.rank ? work.dims[0] : 1);
     return {};
   }

@@ -240,6 +240,47 @@ TEST(Executable, CopiesFillsAndViews) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(1, 3, 5, 7, 7, 7, 2, 4, 6, 7, 7, 7));
 }
 
+TEST(Executable, LargeCopiesAreSharedOutWhateverTheBatch) {
+  struct CountingPool final : ThreadPool {
+    int runs = 0, chunks = 0;
+    int concurrency() const override { return 2; }
+    bool tryEnter() override { return true; }
+    void leave() override {}
+    void run(int count, Work work, void *argument) override {
+      ++runs;
+      chunks += count;
+      for (int chunk = 0; chunk < count; ++chunk)
+        work(argument, chunk, chunk % 2);
+    }
+  };
+  // A piece of a concatenation along channels: rows of 32 among rows of 48, one image.
+  PlanBuilder b;
+  int one = b.constant(1), height = b.constant(33), width = b.constant(20), in = b.constant(32), out = b.constant(48), at = b.constant(16);
+  int image = b.constant(33 * 20 * 48), row = b.constant(20 * 48);
+  int x = b.input("x", DType::F32, {one, height, width, in}), y = b.output("y", DType::F32, {one, height, width, out});
+  gp::CopyT copy;
+  copy.src = PlanBuilder::operand(x);
+  copy.dst = PlanBuilder::operand(y, {one, height, width, in}, {image, row, out, one}, at);
+  b.add("concat", std::move(copy), {x}, {y});
+  auto pool = std::make_shared<CountingPool>();
+  b.options.pool = pool;
+  auto executable = *b.load();
+  std::vector<float> values(33 * 20 * 32);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i + 1);
+  HostTensor input = HostTensor::of<float>({1, 33, 20, 32}, std::span<const float>(values));
+  std::vector<HostTensor> outputs(1);
+  outputs[0] = *HostTensor::allocate(DType::F32, {1, 33, 20, 48});
+  std::memset(outputs[0].raw(), 0, outputs[0].sizeBytes());
+  ASSERT_OK(executable->run({&input, 1}, outputs));
+  EXPECT_EQ(pool->runs, 1);
+  EXPECT_EQ(pool->chunks, 2);
+  auto got = outputs[0].values<float>();
+  for (int64_t i = 0; i < 33 * 20; ++i)
+    for (int64_t c = 0; c < 48; ++c)
+      ASSERT_EQ(got[i * 48 + c], c < 16 ? 0.0f : values[i * 32 + c - 16]) << i << " " << c;
+}
+
 TEST(Executable, OperandsOutsideTheirBufferAreRefusedAtLoad) {
   PlanBuilder b;
   int four = b.constant(4), three = b.constant(3);
