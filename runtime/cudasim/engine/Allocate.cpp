@@ -321,6 +321,12 @@ void allocateRegisters(Lowered &lowered, FunctionCode &function) {
     patchSpecial(function.stackTop);
   }
   function.code.assign(lowered.code.begin(), lowered.code.end());
+  for (size_t i = count; i-- > 0;) {
+    Inst &inst = function.code[i];
+    bool plain = inst.kind == Kind::Simd32 || inst.kind == Kind::Simd64 || inst.kind == Kind::Masked;
+    if (plain && inst.guard == predTrue && !inst.guardFlip)
+      inst.run = uint8_t(std::min(255, 1 + (i + 1 < count ? function.code[i + 1].run : 0)));
+  }
   // What ptxas would need, roughly: live words, addressing temporaries, and its granularity of eight.
   function.info.registers = std::min(255u, ((wordsPeak + 6 + 7) / 8) * 8);
 }

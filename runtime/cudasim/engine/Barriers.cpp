@@ -43,7 +43,7 @@ void release(Block &block, unsigned id) {
   BarrierState &barrier = block.barriers[id];
   ++barrier.generation;
   ++block.barrierEpoch;
-  block.launch->progress.fetch_add(1, std::memory_order_relaxed);
+  noteProgress(*block.worker);
   for (uint32_t index = 0; index < block.warpCount; ++index) {
     Warp &warp = block.warps[index];
     bool any = false;

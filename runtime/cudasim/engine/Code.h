@@ -108,6 +108,7 @@ struct alignas(64) Inst {
   uint32_t debug = 0;      ///< index into the function's debug table
   Ref members = 0;         ///< of a collective: the lanes that take part
   bool isConstantMove = false; ///< d = a fixed operand; for folding
+  uint8_t run = 0;         ///< so many from here on are unguarded and need nothing but their handler
 };
 static_assert(sizeof(Inst) == 64);
 
@@ -134,6 +135,21 @@ struct BoundsCache {
   uint64_t bitsBase = 0;
 };
 
+/// How the lanes of one memory instruction lay last time, per worker. Most instructions always see the same picture at
+/// another place, so comparing with it replaces every other question about 32 addresses.
+struct alignas(64) AccessShape {
+  uint64_t pattern[32] = {};  ///< each lane's address less that of lane 0
+  uint32_t offsets[32] = {};  ///< the same less the lowest, when narrow
+  uint32_t runBegin[32] = {}, runEnd[32] = {}; ///< the touched bytes as ranges of such offsets
+  uint8_t runs = 0;
+  int64_t low = 0, high = 0;  ///< of the pattern
+  uint64_t alignBits = 0;
+  uint8_t sameGroups = 15;    ///< bit g: the eight lanes from 8g on have one address
+  uint8_t likeFirst = 15;     ///< bit g: they have the addresses of the first eight
+  bool contiguous = false, uniform = true, narrow = true;
+  int8_t patience = 8;        ///< used up by instructions whose addresses depend on data; then the shape is not asked any more
+};
+
 /// Bytes of shared memory that a cp.async is still writing: one bit per four bytes. What it still reads lies in the
 /// span of the sources.
 struct PendingCopies {
@@ -149,6 +165,7 @@ struct PendingCopies {
 struct alignas(64) Warp {
   char *bases[4] = {};      ///< by RefBase
   BoundsCache *caches = nullptr;
+  AccessShape *shapes = nullptr; ///< with the index of the caches
   char *shared = nullptr;
   PendingCopies *pending = nullptr;
   uint32_t live = 0;        ///< lanes that exist and have not exited

@@ -113,12 +113,12 @@ void instrument(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint
     launch.defined->instruction(worker, block, warp, inst, mask);
 }
 
-void finishCounters(LaunchState &launch, std::vector<std::unique_ptr<Worker>> &workers) {
+void finishCounters(LaunchState &launch) {
   Counters &total = launch.result->counters;
   const FunctionCode &function = *launch.function;
   std::vector<uint64_t> executions(function.code.size()), lanes(function.code.size());
   uint64_t steps = 0;
-  for (auto &worker : workers) {
+  for (auto &worker : launch.workers) {
     const Counters &part = worker->counters;
     steps += worker->steps;
     total.globalRequests += part.globalRequests;

@@ -6,6 +6,7 @@
 #include "runtime/cudasim/engine/Ptx.h"
 
 #include <deque>
+#include <mutex>
 
 namespace graphc::cudasim {
 
@@ -83,6 +84,12 @@ struct FunctionCode {
   std::vector<Frame> frames;
   uint32_t boundsCaches = 0;
   bool hasAsyncCopies = false;
+  /// Shapes that workers of earlier launches learnt, for the next ones.
+  struct ShapePool {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<AccessShape[]>> kept;
+  };
+  mutable ShapePool shapes;
   /// uses[useBegin[i] .. useBegin[i + 1]) are the operands of instruction i.
   std::vector<OperandUse> uses;
   std::vector<uint32_t> useBegin;

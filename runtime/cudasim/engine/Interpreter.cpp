@@ -254,10 +254,29 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
         rotate = true;
         break;
       }
+      const Inst &inst = code[pc];
+      uint32_t m;
+      if constexpr (!Instrumented) { // straight-line code of a whole warp: nothing to ask between instructions
+        uint64_t count = inst.run;
+        if (count > 1 && mask == warp.live && count <= limit - pc && count <= fuel && count <= turnFuel) {
+          const Inst *at = &inst, *end = at + count;
+          do {
+            warp.pc = uint32_t(at - code);
+            at->fn(warp, *at, warp.at(at->d), mask);
+            ++at;
+          } while (at != end && warp.event == Event::None);
+          uint64_t done = uint64_t(at - &inst);
+          pc += uint32_t(done);
+          fuel -= done;
+          turnFuel -= done;
+          if (warp.event != Event::None) [[unlikely]]
+            goto event;
+          continue;
+        }
+      }
       --fuel;
       --turnFuel;
-      const Inst &inst = code[pc];
-      uint32_t m = mask & (warp.pred(inst.guard) ^ inst.guardFlip);
+      m = mask & (warp.pred(inst.guard) ^ inst.guardFlip);
       if constexpr (Instrumented) {
         warp.pc = pc;
         warp.active = mask;

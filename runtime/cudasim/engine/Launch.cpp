@@ -7,9 +7,9 @@
 #include "runtime/cudasim/engine/handlers/Handlers.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 namespace graphc::cudasim {
 
@@ -76,6 +76,11 @@ uint32_t residentBlocks(const FunctionInfo &function, const DeviceModel &model, 
 // -- blocks --------------------------------------------------------------------------------------------------------
 
 Worker::~Worker() {
+  if (shapes) {
+    FunctionCode::ShapePool &pool = launch->function->shapes;
+    std::lock_guard lock(pool.mutex);
+    pool.kept.push_back(std::move(shapes));
+  }
   for (auto &[lo, range] : touched)
     launch->memory->touchedMaps().giveBack(std::move(range));
 }
@@ -184,6 +189,7 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
       warp.bases[PoolBase] = const_cast<char *>(function.poolData());
       warp.bases[ParamBase] = launch.paramArea;
       warp.caches = worker.caches.data();
+      warp.shapes = worker.shapes.get();
       warp.shared = block.shared;
       warp.pending = &block.pending;
       warp.index = index;
@@ -226,6 +232,41 @@ void startBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t line
     launch.defined->blockStarts(block);
 }
 
+/// Thread creation costs tens of microseconds: the first worker goes ahead alone and calls the others when it is worth it.
+void callOthers(LaunchState &launch, Worker &worker, bool atOnce) {
+  if (worker.index != 0 || !launch.startOthers)
+    return;
+  constexpr auto patience = std::chrono::microseconds(30);
+  if (atOnce || std::chrono::steady_clock::now() - launch.begin > patience)
+    std::exchange(launch.startOthers, nullptr)();
+}
+
+/// Draws a block's number: several at a time from a large grid, so that workers rarely meet. False when none is left.
+bool drawTicket(LaunchState &launch, Worker &worker, uint64_t &ticket) {
+  if (worker.nextTicket == worker.ticketEnd) {
+    uint64_t drawn = launch.nextBlock.load(std::memory_order_relaxed);
+    if (drawn >= launch.totalBlocks)
+      return false;
+    uint64_t share = launch.config->cooperative ? 1 : (launch.totalBlocks - drawn) / (16 * launch.workers.size());
+    uint64_t count = std::clamp<uint64_t>(share, 1, 64);
+    worker.nextTicket = launch.nextBlock.fetch_add(count);
+    worker.ticketEnd = std::min(worker.nextTicket + count, launch.totalBlocks);
+    if (worker.nextTicket >= worker.ticketEnd) {
+      worker.nextTicket = worker.ticketEnd;
+      return false;
+    }
+  }
+  ticket = worker.nextTicket++;
+  return true;
+}
+
+uint64_t progressOf(const LaunchState &launch) {
+  uint64_t sum = 0;
+  for (auto &worker : launch.workers)
+    sum += worker->progress.load(std::memory_order_relaxed);
+  return sum;
+}
+
 enum class BlockOutcome { Finished, Spinning, Exhausted, Stopped };
 
 BlockOutcome runBlock(LaunchState &launch, Worker &worker, Block &block, uint64_t &writes) {
@@ -245,6 +286,7 @@ BlockOutcome runBlock(LaunchState &launch, Worker &worker, Block &block, uint64_
       writes += warp.writes - writesBefore;
       if (launch.stop.load(std::memory_order_relaxed))
         return BlockOutcome::Stopped;
+      callOthers(launch, worker, false);
       if (outcome != WarpOutcome::Yielded && worker.steps != stepsBefore)
         onlySpinning = false;
       ran |= worker.steps != stepsBefore;
@@ -282,8 +324,8 @@ void work(LaunchState &launch, Worker &worker, uint32_t residentShare) {
   uint64_t idleSteps = 0, seenProgress = 0, countedSteps = 0;
   size_t turn = 0;
   auto startNext = [&]() {
-    uint64_t ticket = launch.nextBlock.fetch_add(1);
-    if (ticket >= launch.totalBlocks)
+    uint64_t ticket;
+    if (!drawTicket(launch, worker, ticket))
       return false;
     uint64_t linear = (uint64_t)(((unsigned __int128)ticket * launch.seedMultiplier + launch.seedOffset) % launch.totalBlocks);
     std::unique_ptr<Block> block;
@@ -299,6 +341,7 @@ void work(LaunchState &launch, Worker &worker, uint32_t residentShare) {
     return true;
   };
   // A cooperative grid is wholly resident from the start.
+  callOthers(launch, worker, launch.config->cooperative);
   if (launch.config->cooperative)
     while (worker.resident.size() < residentShare && startNext()) {
     }
@@ -313,23 +356,23 @@ void work(LaunchState &launch, Worker &worker, uint32_t residentShare) {
     BlockOutcome outcome = runBlock(launch, worker, block, writes);
     uint64_t ran = worker.steps - stepsBefore;
     if (writes)
-      launch.progress.fetch_add(1, std::memory_order_relaxed);
+      noteProgress(worker);
     if (outcome == BlockOutcome::Stopped)
       break;
     if (outcome == BlockOutcome::Finished) {
-      launch.progress.fetch_add(1, std::memory_order_relaxed);
-      launch.finishedBlocks.fetch_add(1, std::memory_order_relaxed);
+      noteProgress(worker);
       worker.counters.blocks += 1;
       worker.spare.push_back(std::move(worker.resident[turn]));
       worker.resident.erase(worker.resident.begin() + long(turn));
       idleSteps = 0;
     } else {
       // It waits for others or used up its turn: let another one in while there is room.
+      callOthers(launch, worker, true);
       if (worker.resident.size() < residentShare && startNext())
         turn = worker.resident.size() - 1;
       else
         ++turn;
-      uint64_t progress = launch.progress.load(std::memory_order_relaxed);
+      uint64_t progress = progressOf(launch);
       if (progress != seenProgress || outcome == BlockOutcome::Exhausted) {
         seenProgress = progress;
         idleSteps = 0;
@@ -411,7 +454,6 @@ bool checkConfiguration(const FunctionInfo &info, const DeviceModel &model, cons
 LaunchResult launch(const Module &module, size_t index, MemorySpace &memory, const DeviceModel &model,
                     const LaunchConfig &config) {
   LaunchResult result;
-  auto begin = std::chrono::steady_clock::now();
   const FunctionCode &function = *module.code().functions[index];
   if (!checkConfiguration(function.info, model, config, result))
     return result;
@@ -474,33 +516,44 @@ LaunchResult launch(const Module &module, size_t index, MemorySpace &memory, con
   if (config.checks.uninitialised)
     threads = 1;
   threads = unsigned(std::min<uint64_t>(threads, launch.residentLimit));
-  std::vector<std::unique_ptr<Worker>> workers;
   for (unsigned i = 0; i < threads; ++i) {
     auto worker = std::make_unique<Worker>();
     worker->launch = &launch;
     worker->index = i;
     worker->caches.resize(function.boundsCaches + 1);
+    {
+      std::lock_guard lock(function.shapes.mutex);
+      if (!function.shapes.kept.empty()) {
+        worker->shapes = std::move(function.shapes.kept.back());
+        function.shapes.kept.pop_back();
+      }
+    }
+    if (!worker->shapes)
+      worker->shapes = std::make_unique<AccessShape[]>(function.boundsCaches + 1);
     worker->rng = mix(config.seed + i * 1000003);
     if (config.collectCounters) {
       worker->executions.resize(function.code.size());
       worker->lanes.resize(function.code.size());
     }
-    workers.push_back(std::move(worker));
+    launch.workers.push_back(std::move(worker));
   }
   auto share = [&](unsigned i) { return launch.residentLimit / threads + (i < launch.residentLimit % threads); };
   std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads; ++i)
-    others.emplace_back([&, i] { work(launch, *workers[i], share(i)); });
-  work(launch, *workers[0], share(0));
+  if (threads > 1)
+    launch.startOthers = [&] {
+      for (unsigned i = 1; i < threads; ++i)
+        others.emplace_back([&, i] { work(launch, *launch.workers[i], share(i)); });
+    };
+  work(launch, *launch.workers[0], share(0));
   for (std::thread &thread : others)
     thread.join();
   if (gridRegistered)
     memory.unregisterHost(launch.gridBarrier);
   if (config.trackAccesses)
-    for (auto &worker : workers)
+    for (auto &worker : launch.workers)
       collectTouched(*worker, result);
-  finishCounters(launch, workers);
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  finishCounters(launch);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - launch.begin).count();
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/cudasim/engine/Function.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -68,12 +69,15 @@ struct TouchedRange {
   size_t keptPages = 0; ///< while TouchedMaps keeps it: pages whose bits were written
 };
 
-struct Worker {
+struct alignas(128) Worker {
   LaunchState *launch = nullptr;
   unsigned index = 0;
   std::vector<BoundsCache> caches;
+  std::unique_ptr<AccessShape[]> shapes;
   std::vector<std::unique_ptr<Block>> resident, spare;
   uint64_t steps = 0, rng = 0;
+  uint64_t nextTicket = 0, ticketEnd = 0; ///< blocks it has drawn but not started
+  std::atomic<uint64_t> progress{0};      ///< grows when its blocks finish or write; others look when theirs only wait
   // counters
   std::vector<uint64_t> executions, lanes;
   Counters counters;
@@ -100,8 +104,15 @@ struct LaunchState {
   std::vector<SharedRange> sharedRanges;
   uint32_t warpsPerBlock = 0, residentLimit = 1;
   uint64_t totalBlocks = 0, seedMultiplier = 1, seedOffset = 0;
-  std::atomic<uint64_t> nextBlock{0}, finishedBlocks{0}, progress{0}, steps{0}, clock{0};
-  std::atomic<bool> stop{false}, partialExitNoted{false};
+  // What all workers read all the time stays away from what they write.
+  alignas(128) std::atomic<bool> stop{false};
+  std::atomic<bool> partialExitNoted{false};
+  alignas(128) std::atomic<uint64_t> nextBlock{0};
+  alignas(128) std::atomic<uint64_t> steps{0}, clock{0};
+  std::vector<std::unique_ptr<Worker>> workers;
+  /// Lets the other workers begin; empty once it has. A launch that is over in microseconds never calls it.
+  std::function<void()> startOthers;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   std::mutex mutex;                   ///< findings, printf
   bool instrumented = false;
   uint32_t instrumentedClasses = 0; ///< a bit per Class that instrumentation looks at
@@ -111,6 +122,10 @@ struct LaunchState {
 
   const DebugSite &site(const Inst &inst) const { return function->debug[inst.debug]; }
 };
+
+inline void noteProgress(Worker &worker) { // only the worker itself writes it
+  worker.progress.store(worker.progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 // -- reports (Report.cpp) ------------------------------------------------------------------------------------------
 
@@ -175,7 +190,7 @@ private:
 // -- instrumentation (Counters.cpp, Races.cpp, Defined.cpp) --------------------------------------------------------
 
 void countInstruction(Worker &worker, Block &block, Warp &warp, const Inst &inst, uint32_t mask);
-void finishCounters(LaunchState &launch, std::vector<std::unique_ptr<Worker>> &workers);
+void finishCounters(LaunchState &launch);
 
 /// The 32 addresses of a memory instruction, recomputed for instrumentation; the mask of lanes that access.
 uint32_t laneAddresses(Warp &warp, const MemOp &mem, uint32_t mask, uint64_t (&addresses)[32]);

@@ -2,6 +2,7 @@
 #include "test/unit/cudasim-engine/Engine.h"
 #include "tools/bench/cudasim/Kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <set>
@@ -231,6 +232,83 @@ extern "C" __global__ void k(const unsigned char *in, int *out, int *counter, in
 }
 
 // -- launches ------------------------------------------------------------------------------------------------------
+
+/// Whatever picture the addresses of a warp make, and however often it changes: the right values, and the right bytes noted.
+TEST_F(Engine, EveryPictureOfAddresses) {
+  Bench bench;
+  ASSERT_TRUE(bench.load(ptxOf(R"(
+template <class T> __device__ __forceinline__ void through(const T *in, T *out, const int *table, int rounds) {
+#pragma unroll 1
+  for (int k = 0; k < rounds; ++k) { int j = table[k * 64 + threadIdx.x]; if (j >= 0) out[k * 64 + threadIdx.x] = in[j]; }
+}
+template <class T> __device__ __forceinline__ void scatter(const T *in, T *out, const int *table, int rounds) {
+#pragma unroll 1
+  for (int k = 0; k < rounds; ++k) { int j = table[k * 64 + threadIdx.x]; if (j >= 0) out[j] = in[j]; }
+}
+template <class T> __device__ __forceinline__ void shared(const T *in, T *out, const int *table, int rounds) {
+  __shared__ T s[256];
+  for (int i = threadIdx.x; i < 256; i += 64) s[i] = in[i];
+  __syncthreads();
+  through(s, out, table, rounds);
+}
+struct __align__(16) Four { int a, b, c, d; };
+struct __align__(8) Two { int a, b; };
+#define KERNELS(name, T) \
+  extern "C" __global__ void name##_through(const T *in, T *out, const int *table, int rounds) { through(in, out, table, rounds); } \
+  extern "C" __global__ void name##_scatter(const T *in, T *out, const int *table, int rounds) { scatter(in, out, table, rounds); } \
+  extern "C" __global__ void name##_shared(const T *in, T *out, const int *table, int rounds) { shared(in, out, table, rounds); }
+KERNELS(char, signed char) KERNELS(short, short) KERNELS(int, int) KERNELS(long, long long) KERNELS(two, Two) KERNELS(four, Four)
+)"))) << bench.log;
+  const int rounds = 120, warp = 32;
+  std::mt19937 random(3);
+  std::vector<int> table(rounds * 64);
+  for (int half = 0; half < rounds * 2; ++half) {
+    int *lanes = table.data() + half * warp, base = int(random() % 100), which = half % 40 < 25 ? int(half / 40 % 8) : int(random() % 10);
+    for (int i = 0; i < warp; ++i)
+      switch (which) {
+      case 0: lanes[i] = base + i; break;
+      case 1: lanes[i] = base; break;
+      case 2: lanes[i] = base + i / 8 * 3; break;         // eight lanes at one place
+      case 3: lanes[i] = base + i % 8 * 2; break;         // every eight lanes alike
+      case 4: lanes[i] = base + 62 - 2 * i; break;
+      case 5: lanes[i] = base + i / 4 * 16 + i % 4; break; // pieces of rows
+      case 6: lanes[i] = i % 3 ? base + i : -1; break;     // some lanes only
+      case 7: lanes[i] = base + (i ^ 5); break;
+      case 8: lanes[i] = i < 8 ? base + i : i < 16 ? base : base + i % 8; break;
+      default: lanes[i] = int(random() % 256); break;
+      }
+    for (int i = 0; i < warp; ++i)
+      lanes[i] = std::min(lanes[i], 255);
+  }
+  int *deviceTable = bench.allocate<int>(table.size());
+  std::copy(table.begin(), table.end(), deviceTable);
+  bench.config.trackAccesses = true;
+  for (auto [name, bytes] : {std::pair<std::string, int>{"char", 1}, {"short", 2}, {"int", 4}, {"long", 8}, {"two", 8}, {"four", 16}})
+    for (std::string how : {"through", "scatter", "shared"}) {
+      SCOPED_TRACE(name + " " + how);
+      auto *in = bench.allocate<unsigned char>(size_t(256) * bytes), *out = bench.allocate<unsigned char>(table.size() * bytes);
+      for (int i = 0; i < 256 * bytes; ++i)
+        in[i] = static_cast<unsigned char>(random());
+      LaunchResult result = bench.run((name + "_" + how).c_str(), {1}, {64}, in, out, deviceTable, rounds);
+      CLEAN(result);
+      std::vector<unsigned char> want(table.size() * bytes);
+      std::vector<bool> read(256), written(table.size());
+      for (size_t i = 0; i < table.size(); ++i) {
+        if (table[i] < 0)
+          continue;
+        size_t to = how == "scatter" ? size_t(table[i]) : i;
+        std::memcpy(want.data() + to * bytes, in + table[i] * bytes, size_t(bytes));
+        read[table[i]] = written[to] = true;
+      }
+      ASSERT_EQ(std::memcmp(out, want.data(), want.size()), 0);
+      if (how == "shared")
+        read.assign(256, true);
+      for (int i = 0; i < 256 * bytes; ++i)
+        ASSERT_EQ(result.reads.contains(reinterpret_cast<uint64_t>(in) + i), read[i / bytes]) << i;
+      for (size_t i = 0; i < want.size(); ++i)
+        ASSERT_EQ(result.writes.contains(reinterpret_cast<uint64_t>(out) + i), written[i / bytes]) << i;
+    }
+}
 
 TEST_F(Engine, ConfigurationsAreChecked) {
   Bench bench;

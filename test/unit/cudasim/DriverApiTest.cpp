@@ -161,6 +161,15 @@ TEST_F(DriverApi, AContextIsCurrentPerThread) {
 
 TEST_F(DriverApi, LimitsAndPriorities) {
   size_t value = 0;
+  OK(CU(cuCtxGetLimit)(&value, CU_LIMIT_STACK_SIZE));
+  EXPECT_EQ(value, 1024u);
+  auto configure = symbol<int(const char *)>("graphcCudasimConfigure");
+  EXPECT_EQ(configure("stack=2KiB"), 0);
+  EXPECT_EQ(configure("stack=1MiB"), 1);
+  EXPECT_EQ(configure("level=i386"), 1);
+  OK(CU(cuCtxGetLimit)(&value, CU_LIMIT_STACK_SIZE));
+  EXPECT_EQ(value, 2048u);
+  EXPECT_CU(CUDA_ERROR_INVALID_VALUE, CU(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, 1 << 20));
   OK(CU(cuCtxSetLimit)(CU_LIMIT_STACK_SIZE, 4096));
   OK(CU(cuCtxGetLimit)(&value, CU_LIMIT_STACK_SIZE));
   EXPECT_EQ(value, 4096u);

@@ -5,6 +5,10 @@
 // windows, misalignment, local memory — goes through resolveAccess, which answers one host pointer per lane.
 #include "runtime/cudasim/engine/handlers/Lanes.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 LEVEL_BEGIN
 namespace {
 
@@ -12,6 +16,8 @@ struct Access {
   alignas(64) uint64_t A[32];
   char *P[32];
   char *base = nullptr;
+  uint64_t lo = 0;                    ///< the lowest address
+  const AccessShape *shape = nullptr; ///< when all lanes take part and follow it
   bool contiguous = false, uniform = false, resolved = false;
   uint32_t m = 0;
   char *at(int i) const { return resolved ? P[i] : base + A[i]; }
@@ -32,25 +38,97 @@ inline void addressesOf(Warp &w, Ref reg, bool wide, bool none, int64_t offset, 
 inline void track(Warp &w, const MemOp &mem, BoundsCache &c, Access &x, uint32_t bytes, bool write) {
   if (!(write ? c.writeBits : c.readBits))
     return;
-  if (x.contiguous || x.uniform) {
-    uint64_t lo = x.A[0] - c.bitsBase, hi = (x.contiguous ? x.A[31] : x.A[0]) + bytes - c.bitsBase;
-    uint64_t *words = write ? c.writeBits : c.readBits;
+  uint64_t *words = write ? c.writeBits : c.readBits;
+  auto mark = [&](uint64_t lo, uint64_t hi) { // relative to the map
     c.pageTouched[lo >> 12] = 1;
     c.pageTouched[(hi - 1) >> 12] = 1;
     for (uint64_t word = lo >> 6; word <= (hi - 1) >> 6; ++word) {
       uint64_t first = word << 6 < lo ? lo & 63 : 0, last = (word << 6) + 64 > hi ? (hi - 1) & 63 : 63;
       words[word] |= (~uint64_t(0) >> (63 - last)) & (~uint64_t(0) << first);
     }
+  };
+  if (x.contiguous || x.uniform) {
+    mark(x.A[0] - c.bitsBase, (x.contiguous ? x.A[31] : x.A[0]) + bytes - c.bitsBase);
+    return;
+  }
+  if (x.shape && x.shape->narrow) {
+    uint64_t lo = x.lo - c.bitsBase;
+    for (unsigned r = 0; r < x.shape->runs; ++r)
+      mark(lo + x.shape->runBegin[r], lo + x.shape->runEnd[r]);
     return;
   }
   trackLanes(w, mem, x.A, bytes, write, x.m);
 }
 
-/// False when no lane may proceed. x.A must be filled.
+/// Fills in a shape from 32 addresses.
+__attribute__((noinline)) void learn(AccessShape &s, const uint64_t (&A)[32], uint32_t bytes) {
+  uint64_t first = A[0], all = 0, gaps = 0;
+  int64_t low = 0, high = 0;
+  LANES {
+    int64_t v = int64_t(A[i] - first);
+    s.pattern[i] = uint64_t(v);
+    low = v < low ? v : low;
+    high = v > high ? v : high;
+    all |= uint64_t(v);
+    gaps |= uint64_t(v) ^ uint64_t(i) * bytes;
+  }
+  s.low = low;
+  s.high = high;
+  s.alignBits = all;
+  s.contiguous = gaps == 0;
+  s.uniform = all == 0;
+  s.narrow = high - low < (int64_t(1) << 30);
+  LANES s.offsets[i] = uint32_t(s.pattern[i] - uint64_t(low));
+  s.sameGroups = s.likeFirst = 0;
+  for (int g = 0; g < 4; ++g) {
+    uint32_t differs = 0, unlike = 0;
+    for (int k = 0; k < 8; ++k) {
+      differs |= s.offsets[g * 8 + k] ^ s.offsets[g * 8];
+      unlike |= s.offsets[g * 8 + k] ^ s.offsets[k];
+    }
+    s.sameGroups |= uint8_t(differs == 0) << g;
+    s.likeFirst |= uint8_t(unlike == 0) << g;
+  }
+  uint32_t begin = s.offsets[0], end = begin + bytes;
+  s.runs = 0;
+  for (int i = 1; i < 32; ++i) {
+    uint32_t at = s.offsets[i];
+    if (at == end) {
+      end += bytes;
+    } else if (at < begin || at + bytes > end) {
+      s.runBegin[s.runs] = begin;
+      s.runEnd[s.runs++] = end;
+      begin = at;
+      end = at + bytes;
+    }
+  }
+  s.runBegin[s.runs] = begin;
+  s.runEnd[s.runs++] = end;
+}
+
+/// False when no lane may proceed. x.A must be filled. `Regular`: one execution asks once.
+template <bool Regular = true>
 inline bool check(Warp &w, const Inst &inst, const MemOp &mem, MemSpace space, uint32_t bytes, bool write, uint32_t m,
                   Access &x, uint32_t align) {
   uint64_t lo, hi, all = 0;
-  if (m == ~0u) {
+  AccessShape &shape = w.shapes[mem.index];
+  if (Regular && m == ~0u && shape.patience > 0) {
+    uint64_t first = x.A[0], off = 0;
+    LANES off |= (x.A[i] - first) ^ shape.pattern[i];
+    if (off) [[unlikely]] {
+      shape.patience = int8_t(shape.patience - 2);
+      learn(shape, x.A, bytes);
+    } else if (shape.patience < 64) {
+      ++shape.patience;
+    }
+    lo = first + uint64_t(shape.low);
+    hi = first + uint64_t(shape.high);
+    all = first | shape.alignBits;
+    x.shape = &shape;
+    x.lo = lo;
+    x.contiguous = shape.contiguous;
+    x.uniform = shape.uniform;
+  } else if (m == ~0u) {
     uint64_t first = x.A[0], off = 0, same = 0;
     LANES off |= x.A[i] ^ (first + uint64_t(i) * bytes);
     x.contiguous = off == 0;
@@ -95,6 +173,7 @@ inline bool check(Warp &w, const Inst &inst, const MemOp &mem, MemSpace space, u
     x.m = resolveAccess(w, inst, mem, x.A, bytes, write, m, x.P);
     x.resolved = true;
     x.contiguous = x.uniform = false;
+    x.shape = nullptr;
     if (!x.m)
       return false;
     if (c.readBits)
@@ -130,9 +209,48 @@ inline E fetch(const char *p) {
 typedef uint32_t Word4 __attribute__((vector_size(16)));
 typedef uint32_t Word8 __attribute__((vector_size(32)));
 
-/// Four words of each lane into four registers: loads of 16 bytes and a transposition, not 128 scalar moves.
-inline void gatherFour(const Access &x, uint32_t *r0, uint32_t *r1, uint32_t *r2, uint32_t *r3) {
+/// One word of each lane.
+inline void gatherWords(const Access &x, uint32_t *r) {
+  const char *from = x.base + x.lo;
+  const uint32_t *offsets = x.shape->offsets;
+#if defined(__AVX512F__)
+  for (int i = 0; i < 32; i += 16)
+    _mm512_storeu_si512(r + i, _mm512_i32gather_epi32(_mm512_loadu_si512(offsets + i), from, 1));
+#elif defined(__AVX2__)
   for (int i = 0; i < 32; i += 8) {
+    __m256i at = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(offsets + i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i *>(r + i), _mm256_i32gather_epi32(reinterpret_cast<const int *>(from), at, 1));
+  }
+#else
+  for (int i = 0; i < 32; ++i)
+    r[i] = fetch<uint32_t>(from + offsets[i]);
+#endif
+}
+
+/// Four words of each lane into four registers: loads of 16 bytes and a transposition, not 128 scalar moves. Tiles of
+/// matrices are read with eight lanes at one place, or every eight lanes at the same eight places.
+inline void gatherFour(const Access &x, uint32_t *r0, uint32_t *r1, uint32_t *r2, uint32_t *r3) {
+  uint8_t same = x.shape ? x.shape->sameGroups : 0, like = x.shape ? x.shape->likeFirst : 0;
+  for (int i = 0; i < 32; i += 8) {
+    if (same >> (i / 8) & 1) {
+      Word4 v;
+      __builtin_memcpy(&v, x.base + x.A[i], 16);
+      uint32_t *r[4] = {r0, r1, r2, r3};
+      for (int k = 0; k < 4; ++k) {
+        Word8 all = Word8{} + v[k];
+        __builtin_memcpy(r[k] + i, &all, 32);
+      }
+      continue;
+    }
+    if (i && like >> (i / 8) & 1) {
+      uint32_t *r[4] = {r0, r1, r2, r3};
+      for (int k = 0; k < 4; ++k) {
+        Word8 first;
+        __builtin_memcpy(&first, r[k], 32);
+        __builtin_memcpy(r[k] + i, &first, 32);
+      }
+      continue;
+    }
     Word4 low[4], high[4];
     Word8 v[4];
     for (int k = 0; k < 4; ++k) {
@@ -178,6 +296,8 @@ void load(Warp &w, const Inst &inst, void *, uint32_t m) {
     } else if (x.uniform) {
       W v = W(std::conditional_t<std::is_signed_v<E>, std::make_signed_t<W>, W>(fetch<E>(x.base + x.A[0])));
       LANES r[i] = v;
+    } else if (sizeof(E) == 4 && sizeof(W) == 4 && x.shape && x.shape->narrow) {
+      gatherWords(x, reinterpret_cast<uint32_t *>(r));
     } else {
       alignas(64) W t[32];
       for (int i = 0; i < 32; ++i)
@@ -477,7 +597,7 @@ void wmmaTile(Warp &w, const Inst &inst, void *, uint32_t m) {
       uint64_t index = inst.sub ? uint64_t(column) * strides[i] + row : uint64_t(row) * strides[i] + column;
       x.A[i] = bases[i] + index * bytes;
     }
-    if (!check(w, inst, mem, mem.space, bytes, Store, m, x, bytes))
+    if (!check<false>(w, inst, mem, mem.space, bytes, Store, m, x, bytes))
       return;
     uint32_t reg = j / perRegister, shift = (j % perRegister) * bytes * 8;
     auto *word = reinterpret_cast<uint32_t *>(w.at(mem.tile[reg]));

@@ -11,19 +11,57 @@ using ptx::Type;
 typedef float Row8 __attribute__((vector_size(32), aligned(32)));
 typedef int32_t IntRow8 __attribute__((vector_size(32), aligned(32)));
 
-/// `count` 16-bit (or 32-bit) values from packed memory to f32.
+typedef uint16_t Half8 __attribute__((vector_size(16)));
+typedef uint32_t Word4 __attribute__((vector_size(16)));
+typedef uint32_t Word8 __attribute__((vector_size(32)));
+
+/// 16 bytes of 16-bit (or 32-bit) values to f32. Written as vectors: compilers given loops over all rows at once find
+/// long ways around.
 template <Type E>
-inline void widenChunk(const char *p, float *out) { // 16 bytes
+inline void widenChunk(const char *p, float *out) {
   if constexpr (E == Type::TF32) {
-    // Hardware ignores the low 13 bits.
-    for (int i = 0; i < 4; ++i)
-      out[i] = bits<float>(reinterpret_cast<const uint32_t *>(p)[i] & 0xFFFFE000u);
+    Word4 v;
+    __builtin_memcpy(&v, p, 16);
+    v &= 0xFFFFE000u; // hardware ignores the low 13 bits
+    __builtin_memcpy(out, &v, 16);
   } else if constexpr (E == Type::BF16) {
-    for (int i = 0; i < 8; ++i)
-      out[i] = floatFromBf16(reinterpret_cast<const uint16_t *>(p)[i]);
+    Half8 v;
+    __builtin_memcpy(&v, p, 16);
+    Word8 wide = __builtin_convertvector(v, Word8) << 16;
+    __builtin_memcpy(out, &wide, 32);
   } else {
+#if defined(__F16C__) && defined(__clang__)
+    typedef _Float16 Float16x8 __attribute__((vector_size(16)));
+    Float16x8 v;
+    __builtin_memcpy(&v, p, 16);
+    Row8 wide = __builtin_convertvector(v, Row8);
+    __builtin_memcpy(out, &wide, 32);
+#else
     for (int i = 0; i < 8; ++i)
       out[i] = floatFromHalf(reinterpret_cast<const uint16_t *>(p)[i]);
+#endif
+  }
+}
+
+/// Two registers of an accumulator hold the even and the odd columns of eight rows.
+inline void mergeColumns(const char *even, const char *odd, float *rows) {
+  for (int i = 0; i < 32; i += 8) {
+    Row8 e, o;
+    __builtin_memcpy(&e, even + i * 4, 32);
+    __builtin_memcpy(&o, odd + i * 4, 32);
+    Row8 low = __builtin_shufflevector(e, o, 0, 8, 1, 9, 2, 10, 3, 11), high = __builtin_shufflevector(e, o, 4, 12, 5, 13, 6, 14, 7, 15);
+    __builtin_memcpy(rows + 2 * i, &low, 32);
+    __builtin_memcpy(rows + 2 * i + 8, &high, 32);
+  }
+}
+inline void splitColumns(const float *rows, char *even, char *odd) {
+  for (int i = 0; i < 32; i += 8) {
+    Row8 low, high;
+    __builtin_memcpy(&low, rows + 2 * i, 32);
+    __builtin_memcpy(&high, rows + 2 * i + 8, 32);
+    Row8 e = __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14), o = __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15);
+    __builtin_memcpy(even + i * 4, &e, 32);
+    __builtin_memcpy(odd + i * 4, &o, 32);
   }
 }
 
@@ -89,14 +127,8 @@ void mma16n8(Warp &w, const Inst &inst, void *, uint32_t) {
         C[h * 8 + i / 8][i % 8] = floatFromHalf(p[i]);
     }
   } else {
-    for (int h = 0; h < 2; ++h) {
-      auto *even = reinterpret_cast<const float *>(w.at(c[2 * h])), *odd = reinterpret_cast<const float *>(w.at(c[2 * h + 1]));
-      float *rows = C[h * 8];
-      for (int i = 0; i < 32; ++i) {
-        rows[2 * i] = even[i];
-        rows[2 * i + 1] = odd[i];
-      }
-    }
+    for (int h = 0; h < 2; ++h)
+      mergeColumns(w.at(c[2 * h]), w.at(c[2 * h + 1]), C[h * 8]);
   }
   multiply<K>(A, B, C);
   if constexpr (HalfAccumulator) {
@@ -106,14 +138,8 @@ void mma16n8(Warp &w, const Inst &inst, void *, uint32_t) {
         p[i] = halfFromFloat(C[h * 8 + i / 8][i % 8]);
     }
   } else {
-    for (int h = 0; h < 2; ++h) {
-      auto *even = reinterpret_cast<float *>(w.at(list[2 * h])), *odd = reinterpret_cast<float *>(w.at(list[2 * h + 1]));
-      const float *rows = C[h * 8];
-      for (int i = 0; i < 32; ++i) {
-        even[i] = rows[2 * i];
-        odd[i] = rows[2 * i + 1];
-      }
-    }
+    for (int h = 0; h < 2; ++h)
+      splitColumns(C[h * 8], w.at(list[2 * h]), w.at(list[2 * h + 1]));
   }
 }
 
