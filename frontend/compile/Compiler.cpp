@@ -339,8 +339,8 @@ private:
   }
 
   /// One line for the user about the compile cache.
-  std::function<void(const std::string &)> cacheWarning() {
-    return [&](const std::string &line) { result.diagnostics.push_back({CompileDiagnostic::Warning, Code::CacheUnusable, line}); };
+  std::function<void(Code, const std::string &)> cacheWarning() {
+    return [&](Code code, const std::string &line) { result.diagnostics.push_back({CompileDiagnostic::Warning, code, line}); };
   }
 
   Status generateForCuda(std::unique_ptr<plan::PlanT> &plan) {

@@ -40,7 +40,7 @@ Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &
     if (opened.ok())
       cache = *std::move(opened);
     else if (build.warn)
-      build.warn("the compile cache is not used: " + opened.status().message());
+      build.warn(Code::CacheUnusable, "the compile cache is not used: " + opened.status().message());
   }
   std::mutex mutex; // of cache and resources
   bool warned = false, warnedDamaged = false;
@@ -68,7 +68,7 @@ Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &
       if (auto found = cache->find(kKind, entry))
         return *std::move(found);
       if (cache->counters().damaged && !std::exchange(warnedDamaged, true) && build.warn)
-        build.warn("a kernel of the compile cache was damaged and is made anew");
+        build.warn(Code::ArtifactCorrupt, "a kernel of the compile cache was damaged and is made anew");
     }
     auto compiled = compileText(**nvrtc, source, name, architecture, nullptr);
     if (!compiled.ok())
@@ -76,7 +76,7 @@ Result<DeviceCode> graphc::compileCudaKernels(ModuleOp module, const CudaBuild &
     std::lock_guard lock(mutex);
     Status stored = cache->store(kKind, entry, *compiled);
     if (!stored.ok() && !std::exchange(warned, true) && build.warn)
-      build.warn("the compile cache keeps nothing new: " + stored.message());
+      build.warn(Code::CacheUnusable, "the compile cache keeps nothing new: " + stored.message());
     return compiled;
   };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "codegen/cuda/CompileModules.h"
 #include "codegen/cuda/Resources.h"
+#include "runtime/base/Status.h"
 
 #include <functional>
 #include <string>
@@ -14,7 +15,7 @@ struct CudaBuild {
   unsigned threads = 1;
   std::string cacheDir;                   // empty: nothing is kept
   std::vector<codegen::cuda::KernelResources> *resources = nullptr; // what each kernel needs; nothing is taken from the cache then
-  std::function<void(const std::string &)> warn; // one line when the folder cannot be used
+  std::function<void(Code, const std::string &)> warn; // one line when the folder cannot be used
 };
 
 /// Errors say what is missing (no NVRTC), or carry the compiler's log.

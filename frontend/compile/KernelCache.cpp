@@ -28,10 +28,10 @@ std::string keyOf(kernel::FuncOp func, const codegen::cpu::CpuTarget &target, co
 FailureOr<std::vector<CompiledKernel>>
 graphc::compileKernelsCached(ModuleOp module, const codegen::cpu::CpuTarget &target,
                              const codegen::cpu::CompileOptions &options, const std::string &folder,
-                             const std::function<void(const std::string &)> &warn) {
+                             const std::function<void(Code, const std::string &)> &warn) {
   auto cache = CompileCache::open({folder});
   if (!cache.ok()) {
-    warn("the compile cache is not used: " + cache.status().message());
+    warn(Code::CacheUnusable, "the compile cache is not used: " + cache.status().message());
     return codegen::cpu::compileKernels(module, target, options);
   }
   const std::string generator = generatorIdentity();
@@ -47,7 +47,7 @@ graphc::compileKernelsCached(ModuleOp module, const codegen::cpu::CpuTarget &tar
     }
   }
   if (int64_t damaged = (*cache).counters().damaged)
-    warn(std::to_string(damaged) + (damaged == 1 ? " kernel of the compile cache was damaged and is" : " kernels of the compile cache were damaged and are") +
+    warn(Code::ArtifactCorrupt, std::to_string(damaged) + (damaged == 1 ? " kernel of the compile cache was damaged and is" : " kernels of the compile cache were damaged and are") +
          " made anew");
   if (known.size() < keys.size()) {
     auto compiled = codegen::cpu::compileKernels(*missing, target, options);
@@ -58,7 +58,7 @@ graphc::compileKernelsCached(ModuleOp module, const codegen::cpu::CpuTarget &tar
       if (stored) {
         Status status = (*cache).store(kKind, keys[kernel.name], std::as_bytes(std::span(kernel.object.data(), kernel.object.size())));
         if (!status.ok())
-          warn("the compile cache keeps nothing new: " + status.message());
+          warn(Code::CacheUnusable, "the compile cache keeps nothing new: " + status.message());
         stored = status.ok();
       }
       known[kernel.name] = std::move(kernel);

@@ -263,7 +263,7 @@ void ModelCache::store(const std::string &path, const CompileOptions &options, c
       int number = 10'000; // their order is that of the names
       for (const auto *list : {&result.diagnostics, &model.remarks})
         for (const CompileDiagnostic &d : *list)
-          if (d.severity == CompileDiagnostic::Warning && d.code != Code::CacheUnusable)
+          if (d.severity == CompileDiagnostic::Warning && d.code != Code::CacheUnusable && d.code != Code::ArtifactCorrupt)
             write.notes.emplace(text("warning ", number++, " ", static_cast<int>(d.code)), d.message);
       return writeArtifact(file, *model.executable, kernels, *cpu::hostLevel(), write);
     });
