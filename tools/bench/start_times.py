@@ -38,7 +38,7 @@ def run(command, **more):
 
 
 def mebibytes(text, word):
-    found = re.search(word + r" ([0-9.]+) MiB", text)
+    found = re.search(word + r" +([0-9.]+) MiB", text)
     return float(found.group(1)) if found else 0.0
 
 
@@ -68,7 +68,7 @@ def main():
             artifact = os.path.join(scratch, "model.gcx")
             run([graphc, "compile", str(path), "-o", artifact, "--cache", folder])
             summary = run([graphc, "inspect", artifact, "--threads", "1"])[2]
-            held = sum(mebibytes(summary, word) for word in ("packed", "arena", "scratch", "outputs"))
+            held = sum(mebibytes(summary, word) for word in ("weights", "arena", "scratch", "outputs"))
             resident = float("inf")
             empty = min(run(checksum[:2] + ["import sys, zlib, mmap"])[0] for _ in range(arguments.rounds))
             for _ in range(arguments.rounds):
