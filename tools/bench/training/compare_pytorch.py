@@ -3,7 +3,8 @@
 
     compare_pytorch.py BUILD/bin/bench_training [--threads N] [--seconds S] [--rounds R] [mlp cnn transformer]
 
-Prints one line per model: milliseconds of both, the ratio (below 1: graphc is faster), peak tensor bytes of graphc.
+Prints one line per model: milliseconds of both and their ratio (below 1: graphc is faster), and the most bytes that tensors had at
+one time during a step, of both. PyTorch's are what its profiler sees its allocator hand out, on top of what a step begins with.
 """
 import argparse
 import json
@@ -49,6 +50,29 @@ def torch_steps(net, optimizer, x, y, seconds):
     return min(times)
 
 
+def torch_peak(net, optimizer, x, y):
+    """Most bytes of tensors at one time during one step."""
+    import torch
+
+    def live():
+        tensors = [x, y, *net.buffers()]
+        for parameter in net.parameters():
+            tensors += [parameter, parameter.grad]
+        for state in optimizer.state.values():
+            tensors += [value for value in state.values() if isinstance(value, torch.Tensor)]
+        return sum(t.untyped_storage().nbytes() for t in tensors if t is not None)
+
+    total = live()
+    peak = total
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
+        torch_steps(net, optimizer, x, y, 0)
+    events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        total += event.nbytes()
+        peak = max(peak, total)
+    return peak
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
@@ -69,7 +93,9 @@ def main():
             out = subprocess.run([arguments.program, str(arguments.seconds), name], check=True, capture_output=True, text=True, env=os.environ).stdout
             result = json.loads(out)
             ours, peak = min(ours, result["min_ms"]), max(peak, result["peak_bytes"])
-        print(f"{name:12} graphc {ours:9.3f} ms   torch {theirs:9.3f} ms   ratio {ours / theirs:5.2f}   peak {peak / 2**20:7.1f} MiB", flush=True)
+        other = torch_peak(net, steps, x, y)
+        print(f"{name:12} graphc {ours:9.3f} ms   torch {theirs:9.3f} ms   ratio {ours / theirs:5.2f}   "
+              f"peak {peak / 2**20:7.1f} MiB   torch {other / 2**20:7.1f} MiB   ratio {peak / other:5.2f}", flush=True)
 
 
 if __name__ == "__main__":
