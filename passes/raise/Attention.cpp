@@ -1,5 +1,6 @@
 // softmax(q kᵀ · scale + mask) v. PyTorch's exporter multiplies q and kᵀ by √scale each, flattens the batch around the
-// transposition of k, and replaces NaN probabilities (rows in which everything is masked) by 0; all of it is understood.
+// transposition of k, and replaces NaN probabilities (rows in which everything is masked) by 0; networks of shifted windows add a
+// second mask around a reshape. All of it is understood.
 // Intermediate values that somebody else reads keep the program as it is.
 #include "passes/raise/Match.h"
 #include "passes/raise/Raise.h"
@@ -42,6 +43,7 @@ Value withLastTwoSwapped(Value v, PatternRewriter &rewriter) {
 struct Scores {
   MatmulOp matmul;
   Value mask; // added, or a condition to keep
+  Value windowMask; // added too, perhaps with a batch of 1 in front
   double scale = 1;
 };
 
@@ -59,7 +61,7 @@ std::optional<Scores> scaledMatmul(Value v, Value mask) {
   return inner.hasOneUse() ? std::optional(scores) : std::nullopt;
 }
 
-std::optional<Scores> scoresOf(Value v) {
+std::optional<Scores> maskedMatmul(Value v) {
   if (auto scores = scaledMatmul(v, nullptr))
     return scores;
   std::optional<Scores> found;
@@ -72,6 +74,32 @@ std::optional<Scores> scoresOf(Value v) {
   });
   if (auto select = v.getDefiningOp<SelectOp>(); select && isUniform(select.getRhs(), -INFINITY) && select.getLhs().getType() == v.getType())
     found = scaledMatmul(select.getLhs(), select.getCondition());
+  return found;
+}
+
+/// With a second mask: reshape(reshape(masked product, [1, …]) + windowMask).
+std::optional<Scores> scoresOf(Value v) {
+  if (auto scores = maskedMatmul(v))
+    return scores;
+  std::optional<Scores> found;
+  auto merge = v.getDefiningOp<ReshapeOp>();
+  if (!merge || !v.hasOneUse() || !merge.getX().hasOneUse())
+    return found;
+  auto dims = dimsOf(v.getType());
+  inEitherOrder<AddOp>(merge.getX(), [&](Value windows, Value mask) {
+    auto split = windows.getDefiningOp<ReshapeOp>();
+    auto sizes = dimsOf(windows.getType());
+    bool batchOfOne = split && split.getX().getType() == v.getType() && sizes.size() == dims.size() + 1 && isSize(sizes[0], 1) &&
+                      llvm::ArrayRef(sizes).drop_front() == llvm::ArrayRef(dims);
+    if (!batchOfOne || !windows.hasOneUse() || merge.getX().getType() != windows.getType() || rankOf(mask) < rankOf(windows) - 1)
+      return false;
+    found = maskedMatmul(split.getX());
+    if (found && found->mask && cast<RankedTensorType>(found->mask.getType()).getElementType().isInteger(1))
+      found.reset(); // a condition is not added to
+    if (found)
+      found->windowMask = mask;
+    return found.has_value();
+  });
   return found;
 }
 
@@ -107,11 +135,26 @@ struct RaiseAttention : OpRewritePattern<MatmulOp> {
     };
     if (batchOf(query) != batchOf(keys) || batchOf(query) != batchOf(value))
       return rewriter.notifyMatchFailure(op, "batch dims of query, key and value differ");
-    if (scores->mask) {
-      auto joined = broadcastDims(dimsOf(softmax.getType()), dimsOf(scores->mask.getType()));
+    // The window mask's batch of 1 is dropped below.
+    for (Value mask : {scores->mask, scores->windowMask}) {
+      if (!mask)
+        continue;
+      auto dims = dimsOf(mask.getType());
+      llvm::ArrayRef<AffineExpr> sizes = dims;
+      if (mask == scores->windowMask && int64_t(sizes.size()) > rankOf(softmax))
+        sizes = isSize(sizes[0], 1) ? sizes.drop_front() : sizes;
+      auto joined = broadcastDims(dimsOf(softmax.getType()), sizes);
       if (!joined || *joined != dimsOf(softmax.getType()))
         return rewriter.notifyMatchFailure(op, "the mask does not broadcast to the scores");
     }
+    if (Value window = scores->windowMask; window && rankOf(window) > rankOf(softmax)) {
+      auto dims = dimsOf(window.getType());
+      scores->windowMask = ReshapeOp::create(rewriter, window.getLoc(), withDims(window.getType(), llvm::ArrayRef(dims).drop_front()), window);
+    }
+    if (scores->mask && scores->windowMask)
+      scores->mask = AddOp::create(rewriter, op.getLoc(), scores->mask, scores->windowMask);
+    else if (scores->windowMask)
+      scores->mask = scores->windowMask;
     Value key = scores->matmul.getTransposeRhs() ? keys : withLastTwoSwapped(keys, rewriter);
     rewriter.replaceOpWithNewOp<AttentionOp>(op, query, key, value, scores->mask, llvm::APFloat(scale), guarded);
     return success();

@@ -74,3 +74,20 @@ func.func @other_axis(%q: tensor<2x4x8xf32>, %k: tensor<2x8x4xf32>, %v: tensor<2
   %y = graph.matmul %p, %v : (tensor<2x4x4xf32>, tensor<2x4x6xf32>) -> tensor<2x4x6xf32>
   return %y : tensor<2x4x6xf32>
 }
+
+// Shifted windows: a bias, and a mask per window around a reshape; the two become one mask.
+// CHECK-LABEL: @windows
+// CHECK-SAME: (%[[Q:.*]]: tensor<6x2x4x8xf32>, %[[K:.*]]: tensor<6x2x4x8xf32>, %[[V:.*]]: tensor<6x2x4x8xf32>, %[[B:.*]]: tensor<1x2x4x4xf32>, %[[M:.*]]: tensor<1x6x1x4x4xf32>)
+// CHECK-NEXT: %[[W:.*]] = graph.reshape %[[M]] : (tensor<1x6x1x4x4xf32>) -> tensor<6x1x4x4xf32>
+// CHECK-NEXT: %[[S:.*]] = graph.add %[[B]], %[[W]] : {{.*}} -> tensor<6x2x4x4xf32>
+// CHECK-NEXT: graph.attention %[[Q]], %[[K]], %[[V]], %[[S]]
+func.func @windows(%q: tensor<6x2x4x8xf32>, %k: tensor<6x2x4x8xf32>, %v: tensor<6x2x4x8xf32>, %bias: tensor<1x2x4x4xf32>, %mask: tensor<1x6x1x4x4xf32>) -> tensor<6x2x4x8xf32> {
+  %s = graph.matmul %q, %k {transpose_rhs} : (tensor<6x2x4x8xf32>, tensor<6x2x4x8xf32>) -> tensor<6x2x4x4xf32>
+  %b = graph.add %s, %bias : (tensor<6x2x4x4xf32>, tensor<1x2x4x4xf32>) -> tensor<6x2x4x4xf32>
+  %w = graph.reshape %b : (tensor<6x2x4x4xf32>) -> tensor<1x6x2x4x4xf32>
+  %m = graph.add %w, %mask : (tensor<1x6x2x4x4xf32>, tensor<1x6x1x4x4xf32>) -> tensor<1x6x2x4x4xf32>
+  %j = graph.reshape %m : (tensor<1x6x2x4x4xf32>) -> tensor<6x2x4x4xf32>
+  %p = graph.softmax %j {axis = 3 : i64} : (tensor<6x2x4x4xf32>) -> tensor<6x2x4x4xf32>
+  %y = graph.matmul %p, %v : (tensor<6x2x4x4xf32>, tensor<6x2x4x8xf32>) -> tensor<6x2x4x8xf32>
+  return %y : tensor<6x2x4x8xf32>
+}
