@@ -4,6 +4,7 @@
 #include "runtime/artifact/ZipFile.h"
 #include "runtime/devices/cpu/LibraryCall.h"
 #include "runtime/memory/MappedFile.h"
+#include "runtime/plan/PlanCheck.h"
 #include "runtime/plan/PlanText.h"
 
 #include <algorithm>
@@ -139,6 +140,17 @@ struct Content {
 
 Status writeSections(const std::string &path, Content &content);
 
+/// Per buffer, whether a command of `main` names it or an alias of it. Constants that only `prepare` read (a weight in f32 of
+/// which the calls use the bf16 form) have no place in an artifact.
+std::vector<bool> namedByMain(const plan::PlanT &plan) {
+  std::vector<bool> named(plan.buffers.size());
+  plan::walkCommands(plan.main, [&](const plan::CommandT &command, int) {
+    for (int buffer : plan::buffersOf(command))
+      named[buffer] = named[plan::rootOf(plan, buffer)] = true;
+  });
+  return named;
+}
+
 } // namespace
 
 Status writeDeviceArtifact(const std::string &path, const plan::PlanT &source, std::span<const WeightBytes> weightFiles,
@@ -171,12 +183,25 @@ Status writeArtifact(const std::string &path, const Executable &executable, cons
   std::vector<std::unique_ptr<plan::WeightFileT>> files(1);
   std::map<int, int> outerIndex; // old file index -> new
   // What is packed is told by its source's address, so only a constant that shares it with no other can be left out.
+  std::vector<bool> named = namedByMain(*plan);
+  plan->exprs.push_back(plan::Expr(plan::ExprOp::Const, 0, 0, 0));
+  int zero = static_cast<int>(plan->exprs.size()) - 1;
   std::map<const std::byte *, int> sharing;
   for (size_t i = 0; i < plan->buffers.size(); ++i)
     ++sharing[executable.constant(static_cast<int>(i)).data()];
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     plan::BufferT &buffer = *plan->buffers[i];
     bool isPrepared = buffer.kind == plan::BufferKind::Prepared;
+    auto rootKind = plan->buffers[plan::rootOf(*plan, static_cast<int>(i))]->kind;
+    if (!named[i] && (rootKind == plan::BufferKind::Weight || rootKind == plan::BufferKind::Prepared)) {
+      buffer.dims = {zero};
+      buffer.alias_offset = -1;
+      if (buffer.kind != plan::BufferKind::Alias) {
+        buffer.kind = plan::BufferKind::Weight;
+        buffer.weight = content.addWeight({});
+      }
+      continue;
+    }
     if (buffer.kind != plan::BufferKind::Weight && !isPrepared)
       continue;
     if (!isPrepared && buffer.weight->file >= 0 && static_cast<size_t>(buffer.weight->file) < options.outerFiles.size() &&

@@ -2,7 +2,7 @@
 //
 //   manifest.json        format version, producer, sections with sizes and hashes, CPU levels, packed weights
 //   plan.bin, plan.txt   the plan and its readable copy
-//   weights.bin          every constant, 64-byte aligned, prepared ones included
+//   weights.bin          every constant that calls read, 64-byte aligned, prepared ones included
 //   kernels/LEVEL.so     the kernels for one CPU level
 //   packed/LEVEL.bin     constants in the library's layout for that level
 //

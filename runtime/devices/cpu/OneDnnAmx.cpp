@@ -125,7 +125,7 @@ bool addAmxMatMul(Kernel &kernel, const Builder &builder, const Problem &problem
   const View &weights = operands[1];
   const char *source = static_cast<const char *>(weights.constant) + weights.byteOffset();
   auto packed = builder.packing->findOrPack(
-      source, text("amx bf16 ", k, "x", n, " strides ", weights.strides[0], " ", weights.strides[1]), amx::packedBytes(k, n),
+      source, text(libraryVersion(), " amx bf16 ", k, "x", n, " strides ", weights.strides[0], " ", weights.strides[1]), amx::packedBytes(k, n),
       [&](void *to) -> Status {
         amx::packRight(to, source, k, n, weights.strides[0], weights.strides[1]);
         return {};

@@ -69,6 +69,16 @@ TEST_F(ArtifactFile, WeightsAreAlignedAndPackedOnesAreUsed) {
   EXPECT_EQ((*executable)->statistics().packedBytes, 0) << "nothing had to be packed here";
 }
 
+TEST_F(ArtifactFile, LeavesOutWhatOnlyPreparingRead) {
+  std::string path = temporary("lean.gcx");
+  writeModel(path);
+  auto summary = summarizeArtifact(readFile(path));
+  ASSERT_TRUE(summary.ok()) << summary.status().str();
+  for (const auto &[name, bytes] : summary->sections)
+    if (name == "weights.bin")
+      EXPECT_EQ(bytes, 32 * 16 * 4 + 64 * 16 * 4) << "the tripled weights and the ones";
+}
+
 TEST_F(ArtifactFile, UnzipListsItAndFindsItIntact) {
   std::string path = temporary("list.gcx");
   writeModel(path);
