@@ -13,15 +13,18 @@ constexpr int64_t kAlignBytes = 64;
 constexpr int64_t kSmallBytes = 4096;   // below: lists of the thread, multiples of 64
 constexpr int kSmallClasses = kSmallBytes / kAlignBytes;
 constexpr int kSmallDepth = 64;         // blocks a thread keeps of one class
-constexpr int kLargeClasses = 4 * 48;   // four per power of two above
+constexpr int kSteps = 32;              // classes per power of two above
+constexpr int kLargeClasses = kSteps * 48;
 
-/// Class of a large size: four steps per power of two, so at most a quarter is wasted.
+/// Class of a large size: 32 steps per power of two, so at most a thirty-second is wasted. Four would waste a quarter of every
+/// tensor of 2^n elements, whose storage has a header; programs ask for the same sizes again, so fine classes are found as often.
 int largeClass(int64_t bytes, int64_t &rounded) {
+  constexpr int kStepBits = std::countr_zero(static_cast<unsigned>(kSteps));
   int log = 63 - std::countl_zero(static_cast<uint64_t>(bytes - 1));
-  int64_t step = int64_t(1) << (log - 2);
+  int64_t step = int64_t(1) << (log - kStepBits);
   rounded = (bytes + step - 1) / step * step;
   log = 63 - std::countl_zero(static_cast<uint64_t>(rounded));
-  return (log - 12) * 4 + static_cast<int>((rounded >> (log - 2)) & 3);
+  return (log - 12) * kSteps + static_cast<int>((rounded >> (log - kStepBits)) & (kSteps - 1));
 }
 
 // Process-wide, like malloc: a block may be freed by another thread and owner than asked for it.
@@ -145,7 +148,7 @@ void emptyHostCache() {
   LargeLists &lists = large();
   std::lock_guard lock(lists.mutex);
   for (int c = 0; c < kLargeClasses; ++c) {
-    int64_t bytes = (int64_t(4 + c % 4) << (c / 4 + 12)) / 4;
+    int64_t bytes = (int64_t(kSteps + c % kSteps) << (c / kSteps + 12)) / kSteps;
     for (void *block : lists.blocks[c]) {
       std::free(block);
       cachedBytes.fetch_sub(bytes, std::memory_order_relaxed);
