@@ -179,6 +179,17 @@ uint32_t checkPending(Warp &warp, const Inst &inst, MemSpace space, const uint64
                  " and its cp.async.wait_group has not covered it";
     return {};
   };
+  if (space == MemSpace::Shared && bytes <= 16) { // most accesses touch nothing pending
+    uint64_t hit = 0;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      uint64_t address = addresses[__builtin_ctz(rest)];
+      if (address + bytes > block.launch->sharedBytes)
+        continue; // (an aligned access of 16 bytes lies in one word of the map)
+      hit |= pending.bits[address >> 8] >> (address >> 2 & 63) & ((uint64_t(1) << ((bytes + 3) / 4)) - 1);
+    }
+    if (!hit)
+      return mask;
+  }
   uint32_t allowed = mask;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));

@@ -198,6 +198,7 @@ template <bool Instrumented>
 WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
   LaunchState &launch = *block.launch;
   const Inst *code = launch.function->code.data();
+  const uint32_t classes = launch.instrumentedClasses;
   constexpr uint64_t turn = 2048; // instructions before another fragment's turn
   uint64_t begin = fuel;
   bool rotate = false;
@@ -256,15 +257,16 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
       }
       const Inst &inst = code[pc];
       uint32_t m;
-      if constexpr (!Instrumented) { // straight-line code of a whole warp: nothing to ask between instructions
+      { // straight-line code of a whole warp: nothing to ask between instructions
         uint64_t count = inst.run;
-        if (count > 1 && mask == warp.live && count <= limit - pc && count <= fuel && count <= turnFuel) {
+        if (count > 1 && mask == warp.live && count <= limit - pc && count <= fuel && count <= turnFuel &&
+            !(Instrumented && (classes >> int(inst.cls) & 1))) {
           const Inst *at = &inst, *end = at + count;
           do {
             warp.pc = uint32_t(at - code);
             at->fn(warp, *at, warp.at(at->d), mask);
             ++at;
-          } while (at != end && warp.event == Event::None);
+          } while (at != end && warp.event == Event::None && !(Instrumented && (classes >> int(at->cls) & 1)));
           uint64_t done = uint64_t(at - &inst);
           pc += uint32_t(done);
           fuel -= done;
@@ -281,7 +283,7 @@ WarpOutcome run(Worker &worker, Block &block, Warp &warp, uint64_t fuel) {
         warp.pc = pc;
         warp.active = mask;
         // A branch matters even when nobody takes it.
-        if ((m || inst.kind == Kind::Branch) && (launch.instrumentedClasses >> int(inst.cls) & 1)) {
+        if ((m || inst.kind == Kind::Branch) && (classes >> int(inst.cls) & 1)) {
           instrument(worker, block, warp, inst, m);
           if (warp.event != Event::None)
             goto event;

@@ -381,6 +381,10 @@ void RaceChecker::access(Warp &warp, const Inst &inst, uint32_t mask) {
     return;
   if (mem.space == MemSpace::Shared && mem.access != AccessKind::AsyncCopy && !s.checkShared && !mem.strong)
     return;
+  if (mem.space == MemSpace::Shared && mem.access == AccessKind::Load && !mem.strong && !s.unordered(s.shared.lastWrite, w)) {
+    s.logRead(warp, mem, mask);
+    return;
+  }
   bool isMatrix = mem.access == AccessKind::LdMatrix || mem.access == AccessKind::StMatrix;
   bool isAtomic = mem.access == AccessKind::Atomic, isTile = mem.access == AccessKind::MmaTile;
   bool isStore = mem.access == AccessKind::Store || mem.access == AccessKind::StMatrix || (isTile && inst.cls == Class::Store);

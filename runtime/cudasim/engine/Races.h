@@ -208,6 +208,9 @@ struct RaceChecker::State {
 
   // Shared memory (SharedRaces.cpp); lane addresses are offsets there
   void sharedAccess(const Access &access, uint32_t lanes);
+  /// A read that needs only to be remembered.
+  void logRead(Warp &warp, const MemOp &mem, uint32_t lanes);
+  SharedShadow::Logged &newEntry(Warp &warp, uint32_t lanes);
   void checkSharedRead(const Access &access, uint32_t lanes);
   void sharedWrite(const Access &access, uint32_t lanes);
   void workOut(uint32_t warp);

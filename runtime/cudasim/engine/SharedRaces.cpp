@@ -49,6 +49,13 @@ void RaceChecker::State::sharedAccess(const Access &access, uint32_t lanes) {
     if (access.warp.event != Event::None)
       return;
   }
+  SharedShadow::Logged &entry = newEntry(access.warp, lanes);
+  for (int i = 0; i < 32; ++i)
+    entry.addresses[i] = uint32_t(access.addresses[i]);
+}
+
+SharedShadow::Logged &RaceChecker::State::newEntry(Warp &warp, uint32_t lanes) {
+  uint32_t w = warp.index;
   shared.lastRead[w] = clock[w];
   std::vector<SharedShadow::Logged> &log = shared.log[w];
   if (log.size() >= logLimit) {
@@ -56,11 +63,25 @@ void RaceChecker::State::sharedAccess(const Access &access, uint32_t lanes) {
     log.clear();
   }
   SharedShadow::Logged &entry = log.emplace_back();
-  entry.pc = access.warp.pc;
+  entry.pc = warp.pc;
   entry.lanes = lanes;
   entry.clock = clock[w];
-  for (int i = 0; i < 32; ++i)
-    entry.addresses[i] = uint32_t(access.addresses[i]);
+  return entry;
+}
+
+void RaceChecker::State::logRead(Warp &warp, const MemOp &mem, uint32_t lanes) {
+  uint32_t *addresses = newEntry(warp, lanes).addresses, offset = uint32_t(mem.offset);
+  if (mem.noAddress) {
+    std::fill(addresses, addresses + 32, offset);
+  } else if (mem.wideAddress) { // an address of more than 32 bits is out of bounds: the handler reports it
+    auto *base = reinterpret_cast<const uint64_t *>(warp.at(mem.address));
+    for (int i = 0; i < 32; ++i)
+      addresses[i] = uint32_t(base[i]) + offset;
+  } else {
+    auto *base = reinterpret_cast<const uint32_t *>(warp.at(mem.address));
+    for (int i = 0; i < 32; ++i)
+      addresses[i] = base[i] + offset;
+  }
 }
 
 /// A read against the writes it may not know of.
