@@ -164,13 +164,38 @@ dnnl::matmul::primitive_desc makePacked(const View &weights, Make make) {
   return packedAs(dnnl::memory::format_tag::any);
 }
 
+/// The source as it is, or copied into scratch (which then begins `scratch` bytes later) where neither rows nor columns have their elements
+/// side by side: such a layout leads the library to its reference loops, a hundred times slower.
+Argument withAdjacentElements(Kernel &kernel, const Builder &builder, const View &view, int64_t &scratch) {
+  Argument source = argument(DNNL_ARG_SRC, view);
+  int rank = view.rank();
+  bool byRows = view.dims[rank - 1] == 1 || view.strides[rank - 1] == 1, byColumns = view.dims[rank - 2] > 1 && view.strides[rank - 2] == 1;
+  if (byRows || byColumns)
+    return source;
+  Argument copy;
+  copy.tag = DNNL_ARG_TO;
+  copy.desc = Desc(view.dims, dataType(view.dtype), Shape(view.dims).denseStrides());
+  copy.scratchOffset = 0;
+  scratch = (static_cast<int64_t>(copy.desc.get_size()) + 63) / 64 * 64;
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::reorder::primitive_desc reorder(builder.engine, source.desc, builder.engine, copy.desc, attr);
+  source.tag = DNNL_ARG_FROM;
+  kernel.addImplementation("reorder");
+  addPrimitive(kernel, reorder, dnnl::reorder(reorder), {source, copy}, scratch);
+  copy.tag = DNNL_ARG_SRC;
+  return copy;
+}
+
 void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, const std::vector<View> &views) {
   if (addPointwise(kernel, builder, problem, views))
     return;
   kernel.addSlice();
   std::vector<Argument> arguments;
   dnnl::primitive_attr attr = attributes(problem, views, arguments);
-  Desc source = describe(views[0]), plainWeights = describe(views[1]), destination = describe(views[3]);
+  int64_t scratch = 0;
+  Argument sourceArgument = withAdjacentElements(kernel, builder, views[0], scratch);
+  Desc source = sourceArgument.desc, plainWeights = describe(views[1]), destination = describe(views[3]);
   auto make = [&](const Desc &weightsDesc) {
     dnnl::matmul::desc desc = views[2].present ? dnnl::matmul::desc(source, weightsDesc, describe(views[2]), destination)
                                                : dnnl::matmul::desc(source, weightsDesc, destination);
@@ -178,12 +203,12 @@ void addSlice(Kernel &kernel, const Builder &builder, const Problem &problem, co
   };
   dnnl::matmul::primitive_desc desc = views[1].constant ? makePacked(views[1], make) : make(plainWeights);
   kernel.addImplementation(desc.impl_info_str());
-  arguments.push_back(argument(DNNL_ARG_SRC, source, views[0]));
+  arguments.push_back(sourceArgument);
   arguments.push_back(packed(builder, DNNL_ARG_WEIGHTS, views[1], plainWeights, desc.weights_desc()));
   if (views[2].present)
     arguments.push_back(argument(DNNL_ARG_BIAS, views[2]));
   arguments.push_back(argument(DNNL_ARG_DST, destination, views[3]));
-  addPrimitive(kernel, desc, dnnl::matmul(desc), std::move(arguments));
+  addPrimitive(kernel, desc, dnnl::matmul(desc), std::move(arguments), scratch);
 }
 
 } // namespace

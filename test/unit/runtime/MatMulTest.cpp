@@ -119,6 +119,35 @@ INSTANTIATE_TEST_SUITE_P(
                     Product{{}, 6, 10, 12, .postOps = {Logistic, Exp, SoftRelu, GeluTanh}},
                     Product{{}, 6, 10, 12, .postOps = {BinarySub, BinaryMax, BinaryMin}}));
 
+TEST(MatMul, SourcesWithGapsKeepTheLibrarysKernel) {
+  // Every second element: the state of a recurrent network, taken out of a pair.
+  for (int64_t rows : {1, 3}) {
+    PlanBuilder b;
+    int two = b.constant(2), m = b.constant(rows), k = b.constant(128), out = b.constant(96), row = b.constant(256), one = b.constant(1);
+    auto values = randomFloats(128 * 96, 1), state = randomFloats(rows * 256, 2);
+    int x = b.input("x", DType::F32, {m, k, two}), y = b.output("y", DType::F32, {m, out});
+    int w = b.weight<float>("w", {128, 96}, values);
+    gp::LibraryT library;
+    library.kind = gp::LibraryKind::MatMul;
+    library.operands.push_back(PlanBuilder::operand(x, {m, k}, {row, two}, one));
+    for (int buffer : {w, -1, y})
+      library.operands.push_back(PlanBuilder::operand(buffer));
+    b.add("matmul", std::move(library), {x, w}, {y});
+    auto executable = b.load();
+    ASSERT_TRUE(executable.ok()) << executable.status().str();
+    EXPECT_EQ((*executable)->implementation(0).find("ref"), std::string::npos) << (*executable)->implementation(0);
+    std::vector<HostTensor> inputs, outputs(1);
+    inputs.push_back(HostTensor::of<float>({rows, 128, 2}, std::span<const float>(state)));
+    ASSERT_OK((*executable)->run(inputs, outputs));
+    std::vector<double> expected(rows * 96);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < 96; ++j)
+        for (int64_t d = 0; d < 128; ++d)
+          expected[i * 96 + j] += double(state[(i * 128 + d) * 2 + 1]) * double(values[d * 96 + j]);
+    expectClose(outputs[0].values<float>(), expected);
+  }
+}
+
 TEST(MatMul, SymbolicRowsSharePackedWeights) {
   PlanBuilder b;
   int n = b.symbolExpr(b.symbol("n", 0, 0)), k = b.constant(64), out = b.constant(48);

@@ -130,6 +130,17 @@ Status scatterElements(const RoutineArgs &args) {
   return status;
 }
 
+/// Whether elements lie row by row without gaps, so that their number is their offset.
+bool isDense(const RoutineTensor &tensor) {
+  int64_t dense = 1;
+  for (int d = tensor.rank(); d-- > 0;) {
+    if (tensor.dims[d] != 1 && tensor.strides[d] != dense)
+      return false;
+    dense *= tensor.dims[d];
+  }
+  return true;
+}
+
 Status scatterNd(const RoutineArgs &args) {
   const RoutineTensor &x = args.inputs[0], &indices = args.inputs[1], &updates = args.inputs[2], &out = args.outputs[0];
   GRAPHC_RETURN_IF_ERROR(checkCommon(args));
@@ -153,10 +164,16 @@ Status scatterNd(const RoutineArgs &args) {
     copyElements<T>(x, out);
     const T *update = static_cast<const T *>(updates.data);
     T *result = static_cast<T *>(out.data);
+    // Divisions by every size, for every index, would be all the time of it.
+    bool denseIndices = isDense(indices), denseUpdates = isDense(updates);
+    bool denseSlices = true;
+    int64_t dense = 1;
+    for (int d = x.rank(); d-- > depth; dense *= x.dims[d])
+      denseSlices = denseSlices && (x.dims[d] == 1 || out.strides[d] == dense);
     for (int64_t s = 0; s < slices; ++s) {
       int64_t start = 0;
       for (int k = 0; k < depth; ++k) {
-        int64_t index = indexAt(indices, elementOffset(indices, s * depth + k));
+        int64_t at = s * depth + k, index = indexAt(indices, denseIndices ? at : elementOffset(indices, at));
         if (index < -x.dims[k] || index >= x.dims[k]) {
           status = outOfRange(index, x.dims[k], k);
           return;
@@ -164,12 +181,13 @@ Status scatterNd(const RoutineArgs &args) {
         start += (index < 0 ? index + x.dims[k] : index) * out.strides[k];
       }
       for (int64_t i = 0; i < inner; ++i) {
-        int64_t to = start, rest = i;
-        for (int d = x.rank(); d-- > depth;) {
+        int64_t to = start + (denseSlices ? i : 0), rest = i;
+        for (int d = x.rank(); !denseSlices && d-- > depth;) {
           to += rest % x.dims[d] * out.strides[d];
           rest /= x.dims[d];
         }
-        result[to] = combine(reduction, result[to], update[elementOffset(updates, s * inner + i)]);
+        int64_t from = s * inner + i;
+        result[to] = combine(reduction, result[to], update[denseUpdates ? from : elementOffset(updates, from)]);
       }
     }
   });
