@@ -1,5 +1,6 @@
 // One training step of three models, eagerly: forward, backward, optimizer, zeroGrad. Prints one JSON line per model with the
-// minimum and the median over the steps, the first step and the peak of tensor bytes.
+// minimum and the median over the steps, the first step, the peak of tensor bytes, and of each step the launches and the copies of
+// operands that no kernel reads as they lie.
 //
 //   bench_training [SECONDS] [mlp|cnn|transformer …]
 #include "frontend/graphc/context.h"
@@ -50,6 +51,7 @@ void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optim
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   memory::resetPeak();
+  ThreadContext::current().resetOpStatistics();
   double loss = 0;
   auto begin = Clock::now();
   while (times.size() < 4 || std::chrono::duration<double>(Clock::now() - begin).count() < seconds) {
@@ -61,11 +63,14 @@ void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optim
     times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     loss = value.item<double>();
   }
+  const OpStatistics &ops = ThreadContext::current().opStatistics();
+  double steps = static_cast<double>(times.size());
   double first = times[0];
   times.erase(times.begin());
   std::sort(times.begin(), times.end());
   std::cout << "{\"model\": \"" << name << "\", \"min_ms\": " << times[0] << ", \"median_ms\": " << times[times.size() / 2] << ", \"first_ms\": " << first
-            << ", \"steps\": " << times.size() + 1 << ", \"peak_bytes\": " << memory::stats().peakAllocated << ", \"loss\": " << loss << "}" << std::endl;
+            << ", \"steps\": " << times.size() + 1 << ", \"peak_bytes\": " << memory::stats().peakAllocated << ", \"launches\": " << static_cast<double>(ops.launches) / steps
+            << ", \"dense_copies\": " << static_cast<double>(ops.denseCopies) / steps << ", \"dense_copy_bytes\": " << static_cast<double>(ops.denseCopyBytes) / steps << ", \"loss\": " << loss << "}" << std::endl;
 }
 
 } // namespace
