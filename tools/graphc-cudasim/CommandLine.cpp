@@ -50,6 +50,7 @@ checks
   --log-only           report findings and go on
   --threads N          host threads (default 1; 0 means all)
   --steps N            warp instructions after which the launch is stopped
+  --stack SIZE         a thread's stack for recursion and alloca, such as 8KiB (default 1024 bytes)
 
 device and compiler
   --gpu NAME           a100 (default), h200, rtx4090, b200
@@ -249,7 +250,7 @@ std::string parseCommandLine(const std::vector<std::string> &words, CommandLine 
       continue;
     }
     static const char *const known[] = {"--kernel", "--grid",  "--block", "--shared", "--arg",     "--save",
-                                        "--print",  "--check", "--seed",  "--threads", "--steps",  "--gpu",
+                                        "--print",  "--check", "--seed",  "--threads", "--steps",  "--stack", "--gpu",
                                         "--cc",     "--arch",  "--include", "--nvrtc", "--simulator"};
     bool exists = false;
     for (const char *name : known)
@@ -290,7 +291,7 @@ std::string parseCommandLine(const std::vector<std::string> &words, CommandLine 
         if (c == ',')
           c = '+';
       option("check=" + value);
-    } else if (word == "--seed" || word == "--threads" || word == "--steps" || word == "--gpu" || word == "--cc") {
+    } else if (word == "--seed" || word == "--threads" || word == "--steps" || word == "--stack" || word == "--gpu" || word == "--cc") {
       option(word.substr(2) + "=" + value);
     } else if (word == "--arch") {
       line.arch = value.rfind("sm_", 0) == 0 ? "compute_" + value.substr(3) : value;

@@ -234,7 +234,7 @@ extern "C" __global__ void k(const unsigned char *in, int *out, int *counter, in
 // -- launches ------------------------------------------------------------------------------------------------------
 
 /// Whatever picture the addresses of a warp make, and however often it changes: the right values, and the right bytes noted.
-TEST_F(Engine, EveryPictureOfAddresses) {
+void readsAndWritesEveryPicture() {
   Bench bench;
   ASSERT_TRUE(bench.load(ptxOf(R"(
 template <class T> __device__ __forceinline__ void through(const T *in, T *out, const int *table, int rounds) {
@@ -308,6 +308,17 @@ KERNELS(char, signed char) KERNELS(short, short) KERNELS(int, int) KERNELS(long,
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_EQ(result.writes.contains(reinterpret_cast<uint64_t>(out) + i), written[i / bytes]) << i;
     }
+}
+
+TEST_F(Engine, EveryPictureOfAddresses) {
+  std::string best = handlerLevel();
+  for (const char *level : {"x86-64", "x86-64-v3", "x86-64-v4"}) {
+    if (!setHandlerLevel(level))
+      continue;
+    SCOPED_TRACE(level);
+    readsAndWritesEveryPicture();
+  }
+  setHandlerLevel(best);
 }
 
 TEST_F(Engine, ConfigurationsAreChecked) {

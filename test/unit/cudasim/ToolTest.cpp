@@ -128,6 +128,25 @@ TEST_F(Tool, FindingsExitFiveAndNameTheLine) {
   EXPECT_FALSE(outcome.says("clean")) << outcome.output;
 }
 
+TEST_F(Tool, TheStackHasAnOption) {
+  std::string ptx = write("stack.ptx", R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry stack(.param .u64 bytes) {
+  .reg .b64 %rd<3>;
+  ld.param.u64 %rd1, [bytes];
+  alloca.u64 %rd2, %rd1;
+  st.local.u64 [%rd2], %rd1;
+  ret;
+}
+)");
+  Outcome outcome = run("run " + ptx + " --arg i64:4000");
+  EXPECT_EQ(outcome.exitCode, 5) << outcome.output;
+  EXPECT_TRUE(outcome.says("stack overflow")) << outcome.output;
+  EXPECT_EQ(run("run " + ptx + " --arg i64:4000 --stack 8KiB").exitCode, 0);
+}
+
 TEST_F(Tool, CommandLineErrorsExitTwo) {
   std::string ptx = write("twice.ptx", doublePtx);
   for (const auto &[arguments, says] : std::vector<std::pair<std::string, std::string>>{
