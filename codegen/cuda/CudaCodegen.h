@@ -29,6 +29,9 @@ struct KernelSource {
 /// Decides how a kernel runs on a GPU and sets `#kernel.schedule`. Whoever asks for `getRangeMap` does so afterwards.
 void scheduleKernel(kernel::FuncOp kernel);
 
+/// Marks exponentials of softmaxes as approximate and divides by their sums once a row; `scheduleKernel` does so first.
+void approximateSoftmax(kernel::FuncOp kernel);
+
 /// Prints a scheduled kernel. A diagnostic says what cannot be printed.
 mlir::FailureOr<KernelSource> printKernel(kernel::FuncOp kernel);
 

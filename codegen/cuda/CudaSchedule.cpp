@@ -257,6 +257,7 @@ int64_t chooseLanes(kernel::FuncOp kernel) {
 } // namespace
 
 void cuda::scheduleKernel(kernel::FuncOp kernel) {
+  approximateSoftmax(kernel);
   tidyLoops(kernel);
   if (scheduleAttention(kernel) || scheduleTiles(kernel))
     return;

@@ -290,7 +290,9 @@ KernelPrinter::Text KernelPrinter::floatMath(Operation *op) {
                           .Default(name);
   static const char *expanded[] = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "erf", "sin", "cos"};
   std::string function = (library + suffix).str();
-  if (!isDouble && llvm::is_contained(expanded, name)) {
+  if (auto exp = dyn_cast<math::ExpOp>(op); exp && arith::bitEnumContainsAny(exp.getFastmath(), arith::FastMathFlags::afn)) {
+    function = "fast_exp";
+  } else if (!isDouble && llvm::is_contained(expanded, name)) {
     function = "exact_" + name.str();
     helpers_.insert(name.str());
   } else if (name == "rsqrt") {

@@ -131,11 +131,9 @@ private:
       // Products in any precision accumulate in f32; what the host can do has no meaning.
       context_.info = TargetInfo();
       context_.info.library = context_.info.routines = false;
-      if (!options.amp.empty())
-        return error(Code::InvalidOption, "--amp ", options.amp, " is not in this build for ", options.device, "; leave it out to compute in the model's own types");
-      return Status();
+      context_.info.bf16Products = true;
     }
-    for (const std::string &level : options.objectLevels)
+    for (const std::string &level : context_.cuda ? std::vector<std::string>() : options.objectLevels)
       if (auto other = codegen::cpu::CpuTarget::parse(level)) {
         context_.info.bf16Products &= other->info().bf16Products;
         context_.info.bf16Attention &= other->info().bf16Attention;
@@ -143,14 +141,14 @@ private:
       }
     if (options.amp.empty())
       return Status();
-    if (options.amp == "fp16")
+    if (options.amp == "fp16" && !context_.cuda)
       return error(Code::InvalidOption, "--amp fp16 is not for the cpu, which has no fp16 products; use --amp bf16");
-    if (options.amp != "bf16")
+    if (options.amp != "bf16" && options.amp != "fp16")
       return error(Code::InvalidOption, "--amp ", options.amp, " is unknown; valid are bf16 and fp16");
     for (auto [index, phase] : llvm::enumerate(phases()))
       if (phase.name == options.fromPhase && index >= phaseIndex("autocast"))
         return error(Code::InvalidOption, "--amp has no use behind --from-phase ", options.fromPhase, ": precision is decided in phase autocast");
-    context_.amp = options.amp;
+    context_.amp = options.amp == "fp16" ? "f16" : options.amp;
     if (!context_.info.bf16Products)
       result.diagnostics.push_back({CompileDiagnostic::Warning, Code::DeviceUnavailable,
                                     text("--amp bf16: level ", options.objectLevels.empty() ? context_.target.name().str() : joined(options.objectLevels, "+"),

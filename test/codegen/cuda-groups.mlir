@@ -15,9 +15,12 @@
 // CHECK:   const float theirs = exchange(members, largest, step);
 // CHECK:   largest = maximum(largest, theirs);
 // CHECK-NOT: load_pack
+// Exponentials are one instruction, the quotients one reciprocal a row.
+// CHECK: const float exp_value = fast_exp(
 // CHECK: out0_kept[step].at[lane] = exp_value;
 // CHECK-NOT: __syncwarp
-// CHECK: out0_kept[step].at[lane] = out0_value / total;
+// CHECK: const float quotient = 1.0f / total;
+// CHECK: out0_kept[step].at[lane] = out0_value * quotient;
 // CHECK: store_pack(out0 + point * 100 + {{.*}}, out0_kept[step], aligned);
 // CHECK: // launch: 256 threads, 8 units a block
 kernel.func @softmax(%x: memref<37x100xf32>, %y: memref<37x100xf32>) {

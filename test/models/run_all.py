@@ -2,6 +2,7 @@
 
   run_all.py GRAPHC FOLDER [--tol RULE] [--skip NAME=REASON]…   FOLDER/NAME/model.onnx with test_data_set_N
   run_all.py GRAPHC FOLDER --light                              FOLDER/NAME.onnx with NAME_output_0.pb, input =ramp
+  --device sim: on the simulated CUDA device, from every model's first data set
 """
 import argparse
 import pathlib
@@ -18,7 +19,7 @@ def run(command):
 
 def stored(arguments):
     for model in sorted(arguments.folder.glob("*/model.onnx")):
-        for data in sorted(model.parent.glob("test_data_set_*")):
+        for data in sorted(model.parent.glob("test_data_set_*"))[: 1 if arguments.device != "cpu" else None]:
             yield model.parent.name, [arguments.graphc, "run", str(model), "--test-data", str(data), "--tol", arguments.tol]
 
 
@@ -35,13 +36,14 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--tol", default="network")
     parser.add_argument("--light", action="store_true")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--skip", action="append", default=[], metavar="NAME=REASON")
     arguments = parser.parse_args()
     skipped = dict(pair.split("=", 1) for pair in arguments.skip)
     failed = passed = 0
     for name, command in (light if arguments.light else stored)(arguments):
         reason = next((why for prefix, why in skipped.items() if name.startswith(prefix)), None)
-        problem = run(command)
+        problem = run(command + (["--device", arguments.device] if arguments.device != "cpu" else []))
         if reason is not None:
             print(f"{name}: " + (f"skipped: {reason}" if problem else "passes now; remove its --skip"))
         elif problem is None:

@@ -1,6 +1,7 @@
 // graphc inspect: what a model becomes on its way to machine code.
 #include "frontend/compile/CompilerLibrary.h"
 #include "runtime/plan/PlanText.h"
+#include "tools/graphc/KernelImages.h"
 #include "tools/graphc/Model.h"
 #include "tools/graphc/Options.h"
 #include "tools/graphc/Tensors.h"
@@ -21,7 +22,7 @@ struct InspectOptions {
   ModelOptions model;
   InputOptions inputs;
   std::string phase, kernel, graph, remarks;
-  bool phases = false, plan = false, kernels = false, llvm = false, assembly = false;
+  bool phases = false, plan = false, kernels = false, llvm = false, assembly = false, cuda = false, ptx = false, sass = false;
 };
 
 Status printPhases() {
@@ -116,10 +117,26 @@ Status printKernels(const InspectOptions &options, const CompiledModel &model) {
       continue;
     found = true;
     std::cout << "kernel " << kernel.name << ": " << joined(kernel.sourceOps) << "\n";
-    if (options.llvm)
+    if (options.llvm || options.cuda)
       std::cout << kernel.llvmIr << "\n";
     if (options.assembly)
       std::cout << kernel.assembly << "\n";
+    if (!options.ptx && !options.sass)
+      continue;
+    const plan::PlanT &plan = model.executable->plan();
+    for (const auto &entry : plan.kernels) {
+      if (entry->symbol != kernel.name)
+        continue;
+      if (options.ptx) {
+        GRAPHC_ASSIGN_OR_RETURN(std::string ptx, ptxOf(plan, *entry));
+        std::cout << ptx << "\n";
+      }
+      if (options.sass) {
+        GRAPHC_ASSIGN_OR_RETURN(std::string sass, sassOf(plan, *entry));
+        std::cout << sass << "\n";
+      }
+      break;
+    }
   }
   if (!found) {
     std::vector<std::string> names;
@@ -156,9 +173,14 @@ Result<int> inspect(InspectOptions &options) {
   if (options.model.model.empty())
     return error(Code::InvalidOption, "MODEL is required (see graphc inspect --help)");
   GRAPHC_RETURN_IF_ERROR(options.model.check());
+  bool cpu = options.model.deviceId.isCpu();
+  if (!cpu && (options.llvm || options.assembly))
+    return error(Code::InvalidOption, "kernels for ", options.model.device, " are CUDA C++, PTX and machine code: use --cuda, --ptx or --sass");
+  if (cpu && (options.cuda || options.ptx || options.sass))
+    return error(Code::InvalidOption, "kernels for the cpu are LLVM IR and assembly: use --llvm or --asm, or --device sim");
   CompileOptions compile;
   compile.keepPhaseText = !options.phase.empty() || !options.graph.empty();
-  bool kernels = options.kernels || options.llvm || options.assembly || !options.kernel.empty();
+  bool kernels = options.kernels || options.llvm || options.assembly || options.cuda || options.ptx || options.sass || !options.kernel.empty();
   compile.keepKernelText = kernels;
   compile.remarks = !options.remarks.empty();
   GRAPHC_ASSIGN_OR_RETURN(Model model, Model::load(options.model, options.inputs.provider(), std::move(compile)));
@@ -210,8 +232,11 @@ Action declareInspect(CLI::App &app) {
   app.add_flag("--plan", options->plan, "print the runtime's plan");
   app.add_flag("--kernels", options->kernels, "list kernels with the ops they came from, and the library's choices");
   app.add_option("--kernel", options->kernel, "only this kernel");
-  app.add_flag("--llvm", options->llvm, "print the kernels' LLVM IR");
-  app.add_flag("--asm", options->assembly, "print the kernels' assembly");
+  app.add_flag("--llvm", options->llvm, "print the kernels' LLVM IR (cpu)");
+  app.add_flag("--asm", options->assembly, "print the kernels' assembly (cpu)");
+  app.add_flag("--cuda", options->cuda, "print the kernels' CUDA C++ (sim, cuda)");
+  app.add_flag("--ptx", options->ptx, "print the kernels' PTX (sim, cuda)");
+  app.add_flag("--sass", options->sass, "print the kernels' machine code (cuda; needs nvdisasm)");
   app.add_flag("--remarks{.}", options->remarks, "what was decided and why; --remarks=REGEX filters");
   app.add_option("--graph", options->graph, "draw a phase (default import) into FILE.svg, FILE.html or FILE.dot");
   return [options] { return inspect(*options); };

@@ -6,6 +6,7 @@ blocks are what a GPU would execute. Registers, spills and shared memory are ptx
 simulator's counters. Nothing here knows latencies or caches: times are estimates.
 """
 import ctypes
+import importlib.util
 import pathlib
 import re
 import shutil
@@ -21,17 +22,14 @@ def find_program(name, given=None):
     """`given`, else on PATH, in the CUDA Toolkit, or inside the triton package."""
     if given:
         return given
-    if found := shutil.which(name):
-        return found
-    for folder in sorted(pathlib.Path("/usr/local").glob("cuda*/bin"), reverse=True):
+    spec = importlib.util.find_spec("triton")
+    folders = [pathlib.Path(found).parent] if (found := shutil.which(name)) else []
+    folders += sorted(pathlib.Path("/usr/local").glob("cuda*/bin"), reverse=True)
+    folders += [pathlib.Path(spec.origin).parent / "backends/nvidia/bin"] if spec else []
+    for folder in folders:
         if (folder / name).exists():
             return str(folder / name)
-    try:
-        import triton
-    except ImportError:
-        return None
-    inside = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin" / name
-    return str(inside) if inside.exists() else None
+    raise RuntimeError(f"{name} was not found; pip install triton has it")
 
 
 # ---- PTX ---------------------------------------------------------------------------------------------------------
@@ -131,12 +129,13 @@ RESOURCES = {"registers": r"Used (\d+) registers", "spills": r"(\d+) bytes spill
 class MachineCode:
     """Instructions of a kernel, each with its opcode, PTX line and control bits."""
 
-    def __init__(self, ptx, kernel, architecture="sm_90", ptxas=None, nvdisasm=None):
+    def __init__(self, ptx, kernel, ptxas=None, nvdisasm=None):
+        architecture = re.search(r"^\s*\.target\s+(\w+)", ptx, re.M)[1]
         text, self.where = with_lines(ptx, kernel)
         with tempfile.TemporaryDirectory() as folder:
             source, cubin = pathlib.Path(folder) / "kernel.ptx", pathlib.Path(folder) / "kernel.cubin"
-            # A newer dialect than ptxas knows says nothing that these kernels need.
-            source.write_text(text)
+            # Triton writes a newer dialect than many a ptxas knows; these kernels need nothing of it.
+            source.write_text(re.sub(r"^(\s*\.version)\s+[\d.]+", r"\1 8.7", text, flags=re.M))
             done = subprocess.run([find_program("ptxas", ptxas), "-v", "-lineinfo", f"-arch={architecture}", source, "-o", cubin], capture_output=True, text=True)
             if done.returncode:
                 raise RuntimeError(done.stderr.strip()[:400])
