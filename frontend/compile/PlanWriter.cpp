@@ -3,6 +3,7 @@
 #include "ir/graph/Control.h"
 #include "ir/kernel/Segments.h"
 #include "passes/fuse/StridedView.h"
+#include "passes/kernels/LibraryCalls.h"
 #include "passes/plan/PlaceBuffers.h"
 
 using namespace mlir;
@@ -519,7 +520,10 @@ private:
     bool weightGrad = library.kind == plan::LibraryKind::ConvWeightGrad; // writes what the others read
     library.operands.push_back(weightGrad ? denseOperand(op.getResult()) : operand(1));
     library.operands.push_back(op.getBias() ? operand(2) : absentOperand());
-    library.operands.push_back(weightGrad ? operand(1) : denseOperand(op.getResult()));
+    auto resultView = op->getAttrOfType<plan::StridedAttr>(kResultViewAttr);
+    library.operands.push_back(weightGrad   ? operand(1)
+                               : resultView ? stridedOperand(op.getResult(), resultView)
+                                            : denseOperand(op.getResult()));
     for (unsigned i = first; i < op.getInputs().size(); ++i)
       library.operands.push_back(operand(i));
     library.layout = op.getChannelsLast() ? plan::Layout::ChannelsLast : plan::Layout::ChannelsFirst;

@@ -15,7 +15,8 @@
 //      A pooling whose windows do not overlap reads every element once, so a generated convolution may join it.
 //   4. An op with consumers in several groups joins one of them as a further output when its shape is that group's.
 //   5. Reductions to the same shape that read the same values are one kernel that reads them once: the gradients of a scale and
-//      its bias, the maxima of windows and their places.
+//      its bias, the maxima of windows and their places. So are elementwise kernels that are all who read a value: an activation
+//      and its derivative, of which both are kept then, and not the value.
 // Bodies of if, while and scan are blocks of their own: their ops join each other only. An op with bodies stays as it is.
 // Ops that depend on weights alone never join others: they run once, in @prepare. The one exception is marked by `select`: a
 // transpose that only undoes a packing is read inside the kernel that uses the weight.
@@ -92,15 +93,17 @@ public:
   Fusion(Block &block, bool unfused) : block(block), groups(block), unfused(unfused) {}
 
   void run() {
-    if (!unfused)
+    if (!unfused) {
+      findTurnedResults();
       cloneCheapOps();
+    }
     findConstants();
     startGroups();
     if (!unfused) {
-      joinSiblings();
+      joinSiblings(/*windowsOnly=*/true); // before what computes their operand chooses between them
       for (Operation *op : llvm::reverse(program))
         joinConsumers(op);
-      joinSiblings();
+      joinSiblings(/*windowsOnly=*/false);
     }
     emit();
   }
@@ -114,7 +117,7 @@ private:
       ops.push_back(&op);
     for (Operation *op : llvm::reverse(ops)) {
       bool splat = isa<ConstantOp>(op) && cast<ConstantOp>(op).getValue().isSplat();
-      if (!isCheapMove(op) && !splat && !isa<CastOp>(op))
+      if ((!isCheapMove(op) && !splat && !isa<CastOp>(op)) || turned.contains(op))
         continue;
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getResult(0).getUses())
@@ -131,6 +134,20 @@ private:
       }
       if (op->use_empty())
         op->erase();
+    }
+  }
+
+  /// Transposes of what the library computes, with or without post-ops: they need no copy, however many read them. Rows of the
+  /// result stay contiguous.
+  void findTurnedResults() {
+    for (auto transpose : block.getOps<TransposeOp>()) {
+      if (transpose.getPerm().back() + 1 != (int64_t)transpose.getPerm().size())
+        continue;
+      Operation *def = transpose.getX().getDefiningOp();
+      while (def && isa<Elementwise>(def) && def->hasOneUse() && def->getNumOperands() > 0)
+        def = def->getOperand(0).getDefiningOp();
+      if (isa_and_nonnull<MatmulOp>(def) && isLibrary(def) && def->hasOneUse())
+        turned.insert(transpose);
     }
   }
 
@@ -227,6 +244,9 @@ private:
       groups.move(user, id);
       result = user->getResult(0);
     }
+    if (isa<MatmulOp>(contraction) && result.hasOneUse())
+      if (Operation *user = *result.getUsers().begin(); turned.contains(user) && !groups.has(user) && !groups.wouldCycle(user, id))
+        groups.move(user, id);
   }
   static unsigned channelDim(Operation *op) {
     unsigned rank = resultDims(op).size();
@@ -606,8 +626,30 @@ private:
   }
 
   //===-- rule 5 ------------------------------------------------------------------------------------------------===//
-  /// What the reductions of a kernel read in full: values from elsewhere of the shape that is reduced. Nothing where a member
-  /// is no reduction, nor something computed for one.
+  /// Values for whose sake a kernel may become one with another that reads them too.
+  SmallVector<Value> sharedValues(const Group &group) {
+    if (llvm::all_of(group.ops, [](Operation *op) { return isa<Elementwise>(op); }))
+      return valuesReadHereLast(group);
+    return reducedValues(group);
+  }
+
+  /// Computed values of the full shape that an elementwise kernel reads, where two kernels in all read them.
+  SmallVector<Value> valuesReadHereLast(const Group &group) {
+    SmallVector<Value> values;
+    for (Operation *op : group.ops)
+      for (Value v : op->getOperands()) {
+        llvm::SmallDenseSet<int> readers;
+        for (Operation *user : v.getUsers())
+          readers.insert(groups.idOf(user));
+        if (v.getDefiningOp() && !isSource(v.getDefiningOp()) && dimsOf(v.getType()) == group.shape && readers.size() == 2 && !readers.contains(-1) &&
+            groups.idOf(v.getDefiningOp()) != groups.idOf(op))
+          values.push_back(v);
+      }
+    return values;
+  }
+
+  /// What the reductions of a kernel read in full: values from elsewhere of the shape that is reduced. Nothing where members
+  /// reduce different shapes.
   SmallVector<Value> reducedValues(const Group &group) {
     SmallVector<Value> values;
     SmallVector<AffineExpr> wide;
@@ -629,12 +671,12 @@ private:
     return values;
   }
 
-  void joinSiblings() {
+  void joinSiblings(bool windowsOnly) {
     // By what they read, so that not every pair is looked at.
     llvm::MapVector<Value, SmallVector<int>> readers;
     for (size_t id = 0; id < groups.size(); ++id)
-      if (groups[id].kind == GroupKind::Loop && !groups[id].dead)
-        for (Value v : reducedValues(groups[id]))
+      if (groups[id].kind == GroupKind::Loop && !groups[id].dead && !(windowsOnly && !isa<MaxPoolOp, MaxPoolIndexOp>(groups[id].ops.front())))
+        for (Value v : sharedValues(groups[id]))
           if (auto &ids = readers[v]; ids.empty() || ids.back() != (int)id)
             ids.push_back(id);
     for (auto &[value, ids] : readers)
@@ -716,7 +758,7 @@ private:
   Groups groups;
   bool unfused;
   SmallVector<Operation *> program;
-  llvm::DenseSet<Operation *> constants;
+  llvm::DenseSet<Operation *> constants, turned;
   llvm::DenseMap<Operation *, unsigned> positions;
   std::optional<SmallVector<int64_t>> pendingReduced;
 };

@@ -114,6 +114,7 @@ FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b)
 
   Value result = contraction->getResult(0);
   bool bias = false;
+  TransposeOp turned;
   while (true) {
     Operation *next = nullptr;
     for (Operation *user : result.getUsers())
@@ -121,6 +122,10 @@ FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b)
         next = user;
     if (!next)
       break;
+    if ((turned = dyn_cast<TransposeOp>(next))) {
+      result = turned.getResult();
+      break;
+    }
     std::string why;
     auto post = postOpOf(next, result, channel, why);
     if (!post)
@@ -155,9 +160,18 @@ FailureOr<plan::LibraryOp> graphc::buildLibraryCall(GroupOp group, OpBuilder &b)
   int64_t groups = 1;
   if (auto attr = contraction->getAttrOfType<IntegerAttr>("groups"))
     groups = attr.getInt();
-  return plan::LibraryOp::create(b, group.getLoc(), result.getType(), b.getStringAttr(kind), inputs, b.getArrayAttr(views),
+  auto call = plan::LibraryOp::create(b, group.getLoc(), result.getType(), b.getStringAttr(kind), inputs, b.getArrayAttr(views),
                                  b.getArrayAttr(postOps), bias ? b.getUnitAttr() : UnitAttr(), array("strides"),
                                  array("dilations"), array("pads_low"), array("pads_high"), b.getI64IntegerAttr(groups),
                                  channelsLast ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(cost),
                                  group->hasAttr("prepare") ? b.getUnitAttr() : UnitAttr(), b.getF64FloatAttr(1), UnitAttr(), DenseI64ArrayAttr());
+  if (turned) {
+    // The product's own order of dims, over what lies in memory as the transpose says.
+    StridedView view{result, dimsOf(turned.getX().getType()), SmallVector<AffineExpr>(rank), constantDim(0, ctx)};
+    auto strides = denseStrides(dimsOf(turned.getType()), ctx);
+    for (auto [to, from] : llvm::enumerate(turned.getPerm()))
+      view.strides[from] = strides[to];
+    call->setAttr(kResultViewAttr, stridedAttr(view));
+  }
+  return call;
 }
