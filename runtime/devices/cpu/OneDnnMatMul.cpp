@@ -249,6 +249,14 @@ std::shared_ptr<Kernel> buildMatMul(const Builder &builder, const Problem &probl
 
   // Slices along the first batch dimension that has enough entries, else rows, else (a few rows only) columns.
   int slices = usefulSlices(multiplyAdds, problem.threads);
+  // A transposed left side (a weight's gradient) runs in other code of the library when it is cut than when it is whole, and that code
+  // adds up in another order: cut for one thread as well, so that the number of threads changes no bits. Into how many parts does
+  // not matter.
+  bool turned = rank == 2 && operands[0].strides[1] != 1 && operands[0].strides[0] == 1 && operands[0].dims[1] > 1;
+  if (turned)
+    slices = std::max(slices, usefulSlices(multiplyAdds, 2));
+  while (turned && slices > 2 && m < 8 * slices && n < 64 * slices)
+    --slices;
   int axis = -1;
   for (int i = 0; i + 2 < rank && axis < 0; ++i)
     if (destination.dims[i] >= slices)
