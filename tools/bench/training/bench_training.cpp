@@ -1,8 +1,9 @@
-// One training step of three models, eagerly: forward, backward, optimizer, zeroGrad. Prints one JSON line per model with the
-// minimum and the median over the steps, the first step, the peak of tensor bytes, and of each step the launches and the copies of
-// operands that no kernel reads as they lie.
+// One training step of three models: forward, backward, optimizer, zeroGrad; eagerly, and compiled as a whole. Prints one JSON line
+// per model and mode with the minimum and the median over the steps, the first step, the peak of tensor bytes, and of each step the launches
+// of eager ops and the copies of operands that no kernel reads as they lie.
 //
-//   bench_training [SECONDS] [mlp|cnn|transformer …]
+//   bench_training [SECONDS] [THREADS: 1, or 0 for all] [mlp|cnn|transformer …] [eager|compiled …]
+#include "frontend/graphc/compile.h"
 #include "frontend/graphc/context.h"
 #include "frontend/graphc/factories.h"
 #include "frontend/graphc/nn.h"
@@ -46,8 +47,8 @@ struct Transformer : nn::Module {
   }
 };
 
-template <typename Net, typename Optimizer>
-void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optimizer &optimizer, const Tensor &x, const Tensor &y) {
+template <typename Step>
+void measure(const std::string &name, const std::string &mode, double seconds, Step step, const Tensor &x, const Tensor &y) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   memory::resetPeak();
@@ -56,10 +57,7 @@ void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optim
   auto begin = Clock::now();
   while (times.size() < 4 || std::chrono::duration<double>(Clock::now() - begin).count() < seconds) {
     auto start = Clock::now();
-    Tensor value = crossEntropy(net(x), y);
-    optimizer.zeroGrad();
-    value.backward();
-    optimizer.step();
+    Tensor value = step(x, y);
     times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     loss = value.item<double>();
   }
@@ -68,32 +66,63 @@ void measure(const std::string &name, double seconds, nn::Handle<Net> net, Optim
   double first = times[0];
   times.erase(times.begin());
   std::sort(times.begin(), times.end());
-  std::cout << "{\"model\": \"" << name << "\", \"min_ms\": " << times[0] << ", \"median_ms\": " << times[times.size() / 2] << ", \"first_ms\": " << first
-            << ", \"steps\": " << times.size() + 1 << ", \"peak_bytes\": " << memory::stats().peakAllocated << ", \"launches\": " << static_cast<double>(ops.launches) / steps
-            << ", \"dense_copies\": " << static_cast<double>(ops.denseCopies) / steps << ", \"dense_copy_bytes\": " << static_cast<double>(ops.denseCopyBytes) / steps << ", \"loss\": " << loss << "}" << std::endl;
+  std::cout << "{\"model\": \"" << name << "\", \"mode\": \"" << mode << "\", \"min_ms\": " << times[0] << ", \"median_ms\": " << times[times.size() / 2]
+            << ", \"first_ms\": " << first << ", \"steps\": " << times.size() + 1 << ", \"peak_bytes\": " << memory::stats().peakAllocated
+            << ", \"launches\": " << static_cast<double>(ops.launches) / steps << ", \"dense_copies\": " << static_cast<double>(ops.denseCopies) / steps
+            << ", \"dense_copy_bytes\": " << static_cast<double>(ops.denseCopyBytes) / steps << ", \"loss\": " << loss << "}" << std::endl;
+}
+
+struct Choice {
+  double seconds;
+  std::vector<std::string> names; // of models and modes; none of a kind: all
+  bool wants(const std::string &name, std::initializer_list<const char *> kind) const {
+    auto chosen = [&](const std::string &each) { return std::find(names.begin(), names.end(), each) != names.end(); };
+    return chosen(name) || std::none_of(kind.begin(), kind.end(), [&](const char *each) { return chosen(each); });
+  }
+};
+
+template <typename Net, typename Optimizer>
+void measureBoth(const Choice &choice, const std::string &name, nn::Handle<Net> net, Optimizer &optimizer, const Tensor &x, const Tensor &y) {
+  auto step = [&](Tensor x, Tensor y) {
+    Tensor loss = crossEntropy(net(x), y);
+    optimizer.zeroGrad();
+    loss.backward();
+    optimizer.step();
+    return loss.detach();
+  };
+  for (const char *mode : {"eager", "compiled"}) {
+    if (!choice.wants(mode, {"eager", "compiled"}))
+      continue;
+    if (mode == std::string("eager"))
+      measure(name, mode, choice.seconds, step, x, y);
+    else
+      measure(name, mode, choice.seconds, compile(step, {.state = {net, optimizer}}), x, y);
+  }
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
-  double seconds = argc > 1 ? std::atof(argv[1]) : 5;
-  auto wanted = [&](const std::string &name) {
-    return argc <= 2 || std::any_of(argv + 2, argv + argc, [&](const char *each) { return name == each; });
-  };
+  Choice choice{argc > 1 ? std::atof(argv[1]) : 5, {}};
+  if (argc > 2)
+    ThreadContext::current().threads = std::atoi(argv[2]);
+  for (int i = 3; i < argc; ++i)
+    choice.names.push_back(argv[i]);
+  auto wanted = [&](const char *name) { return choice.wants(name, {"mlp", "cnn", "transformer"}); };
   manualSeed(1);
   if (wanted("mlp")) {
     auto net = nn::make<Mlp>();
     optim::Adam adam(net->parameters());
-    measure("mlp", seconds, net, adam, randn({32, 784}), randint(0, 10, {32}));
+    measureBoth(choice, "mlp", net, adam, randn({32, 784}), randint(0, 10, {32}));
   }
   if (wanted("cnn")) {
     auto net = nn::make<Cnn>();
     optim::Adam adam(net->parameters());
-    measure("cnn", seconds, net, adam, randn({256, 1, 28, 28}), randint(0, 10, {256}));
+    measureBoth(choice, "cnn", net, adam, randn({256, 1, 28, 28}), randint(0, 10, {256}));
   }
   if (wanted("transformer")) {
     auto net = nn::make<Transformer>();
     optim::AdamW adamw(net->parameters());
-    measure("transformer", seconds, net, adamw, randint(0, 128, {16, 128}), randint(0, 128, {2048}));
+    measureBoth(choice, "transformer", net, adamw, randint(0, 128, {16, 128}), randint(0, 128, {2048}));
   }
 }
