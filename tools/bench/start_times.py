@@ -52,6 +52,7 @@ def main():
     graphc, embed = (str(arguments.build / "bin" / name) for name in ("graphc", "embed"))
     checksum = [sys.executable, "-c", "import sys, zlib, mmap\nwith open(sys.argv[1], 'rb', 0) as f:\n m = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ); zlib.adler32(m)"]
 
+    cores = sorted(os.sched_getaffinity(0))[: int(arguments.threads)]  # embed takes as many threads as it has cores
     print(f"{'model':24} {'cold s':>8} {'warm s':>8} {'gcx s':>8} {'reading s':>10} {'rss MiB':>8} {'beyond weights and arena':>25}")
     for model in arguments.models:
         path = pathlib.Path(model)
@@ -66,13 +67,13 @@ def main():
             for _ in range(arguments.rounds):
                 warm = min(warm, run(command + ["--cache", folder])[0])
             artifact = os.path.join(scratch, "model.gcx")
-            run([graphc, "compile", str(path), "-o", artifact, "--cache", folder])
-            summary = run([graphc, "inspect", artifact, "--threads", "1"])[2]
+            run([graphc, "compile", str(path), "-o", artifact, "--threads", arguments.threads, "--cache", folder])
+            summary = run([graphc, "inspect", artifact, "--threads", arguments.threads])[2]
             held = sum(mebibytes(summary, word) for word in ("weights", "arena", "scratch", "outputs"))
             resident = float("inf")
             empty = min(run(checksum[:2] + ["import sys, zlib, mmap"])[0] for _ in range(arguments.rounds))
             for _ in range(arguments.rounds):
-                seconds, bytes_, _ = run([embed, artifact, "1"])
+                seconds, bytes_, _ = run([embed, artifact, "1"], preexec_fn=lambda: os.sched_setaffinity(0, cores))
                 gcx, resident = min(gcx, seconds), min(resident, bytes_ / 2**20)
                 reading = min(reading, run(checksum + [artifact])[0] - empty)
         print(f"{name:24} {cold:8.3f} {warm:8.3f} {gcx:8.3f} {max(0.0, reading):10.3f} {resident:8.1f} {resident - held:25.1f}", flush=True)
