@@ -1,7 +1,9 @@
-// Branches and loops, run at once.
+// Branches and loops, run at once. While a program is traced, a condition that it computes chooses between values instead: both
+// branches, and as many iterations as a loop may have, are part of the program.
 #include "frontend/graphc/control.h"
 
 #include "frontend/eager/State.h"
+#include "frontend/eager/Tracing.h"
 #include "frontend/graphc/ops.h"
 
 #include <algorithm>
@@ -12,10 +14,26 @@ using namespace eager;
 
 namespace {
 
-bool isTrue(const char *op, const Tensor &condition) {
+void checkCondition(const char *op, const Tensor &condition) {
   if (condition.dtype() != DType::Bool || condition.numel() != 1)
     failWith(Code::TypeMismatch, op, ": the condition must be one bool, got ", nameOf(condition));
+}
+bool isTrue(const char *op, const Tensor &condition) {
+  checkCondition(op, condition);
   return condition.item<bool>();
+}
+/// Whether the program that is being traced decides the condition.
+bool isTraced(const Tensor &condition) {
+  Recorder *tracing = recorder();
+  return tracing && tracing->isTraced(*condition.impl());
+}
+
+std::vector<Tensor> chosen(const Tensor &condition, const std::vector<Tensor> &a, const std::vector<Tensor> &b) {
+  Tensor one = condition.reshape({});
+  std::vector<Tensor> result;
+  for (size_t i = 0; i < a.size(); ++i)
+    result.push_back(where(one, a[i], b[i]));
+  return result;
 }
 
 /// What a body gives must look like what it took.
@@ -31,16 +49,55 @@ void checkState(const char *op, const std::vector<Tensor> &before, const std::ve
 
 std::vector<Tensor> cond(const Tensor &condition, const std::function<std::vector<Tensor>()> &then,
                          const std::function<std::vector<Tensor>()> &otherwise) {
-  return isTrue("cond", condition) ? then() : otherwise();
+  if (!isTraced(condition))
+    return isTrue("cond", condition) ? then() : otherwise();
+  checkCondition("cond", condition);
+  std::vector<Tensor> a = then(), b = otherwise();
+  if (a.size() != b.size())
+    failWith(codes::InvalidArgument, "cond: the branches give ", a.size(), " and ", b.size(), " tensors");
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i].dtype() != b[i].dtype() || !std::ranges::equal(a[i].sizes(), b[i].sizes()))
+      failWith(Code::ShapeMismatch, "cond: in a compiled program the branches must give alike tensors, but result ", i, " is ", nameOf(a[i]), " and ", nameOf(b[i]));
+  return chosen(condition, a, b);
 }
 Tensor cond(const Tensor &condition, const std::function<Tensor()> &then, const std::function<Tensor()> &otherwise) {
-  return isTrue("cond", condition) ? then() : otherwise();
+  return cond(condition, [&] { return std::vector<Tensor>{then()}; }, [&] { return std::vector<Tensor>{otherwise()}; })[0];
 }
+
+namespace {
+
+/// Every iteration that a loop may have; those after its end change nothing. The first condition is given.
+std::vector<Tensor> tracedLoop(const std::function<Tensor(const std::vector<Tensor> &)> &condition,
+                               const std::function<std::vector<Tensor>(const std::vector<Tensor> &)> &body, std::vector<Tensor> state, Tensor active,
+                               int64_t left) {
+  for (; left > 0; --left) {
+    std::vector<Tensor> next = body(state);
+    checkState("whileLoop", state, next);
+    state = chosen(active, next, state);
+    if (left > 1) {
+      Tensor more = condition(state);
+      checkCondition("whileLoop", more);
+      active = logicalAnd(active, more.reshape({}));
+    }
+  }
+  return state;
+}
+
+} // namespace
 
 std::vector<Tensor> whileLoop(const std::function<Tensor(const std::vector<Tensor> &)> &condition,
                               const std::function<std::vector<Tensor>(const std::vector<Tensor> &)> &body, std::vector<Tensor> state,
                               const WhileOptions &options) {
-  for (int64_t trip = 0; (options.maxTrips < 0 || trip < options.maxTrips) && isTrue("whileLoop", condition(state)); ++trip) {
+  for (int64_t trip = 0; options.maxTrips < 0 || trip < options.maxTrips; ++trip) {
+    Tensor more = condition(state);
+    if (isTraced(more)) {
+      checkCondition("whileLoop", more);
+      if (options.maxTrips < 0)
+        failWith(codes::InvalidArgument, "whileLoop: in a compiled program the condition is not known; give maxTrips, the most iterations there may be");
+      return tracedLoop(condition, body, std::move(state), more.reshape({}), options.maxTrips - trip);
+    }
+    if (!isTrue("whileLoop", more))
+      break;
     std::vector<Tensor> next = body(state);
     checkState("whileLoop", state, next);
     state = std::move(next);

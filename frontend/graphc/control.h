@@ -2,6 +2,10 @@
 //
 // Outside a trace they are what C++ would do: one branch runs, the loop runs as often as its condition says, and gradients follow
 // what ran.
+//
+// In a compiled program (compile.h) a condition that the program computes chooses between values: both branches run, and a loop runs
+// `maxTrips` times, where iterations after its end change nothing. Branches and bodies must therefore not change other tensors.
+// A scan is written out.
 #pragma once
 
 #include "frontend/graphc/tensor.h"
@@ -18,7 +22,7 @@ std::vector<Tensor> cond(const Tensor &condition, const std::function<std::vecto
 Tensor cond(const Tensor &condition, const std::function<Tensor()> &then, const std::function<Tensor()> &otherwise);
 
 struct WhileOptions {
-  int64_t maxTrips = -1; // the loop ends after so many iterations, whatever the condition says; -1: it does not
+  int64_t maxTrips = -1; // the loop ends after so many iterations, whatever the condition says; -1: it does not (not in compiled programs)
 };
 /// state = body(state) while condition(state), one bool, is true; gives the last state.
 /// Errors: those of `cond`; a body that gives another number of tensors, other dtypes or sizes than it took.

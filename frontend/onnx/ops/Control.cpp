@@ -197,23 +197,32 @@ public:
   void run() {
     auto count = trips ? graph::constantSize(*trips) : std::nullopt;
     bool countable = count && *count <= kMaxUnrolled && start.has_value();
-    if (!countable)
+    // An input whose value would decide how often the loop runs.
+    auto decides = [&](size_t i) { return n.has(i) && !n.known(i) && n.in(i).from && !n.in(i).from->empty(); };
+    std::optional<size_t> open = decides(0) ? std::optional<size_t>(0) : decides(1) ? std::optional<size_t>(1) : std::nullopt;
+    if (!countable && !open)
       return roll();
     // What cannot be one body may still be written out: try, and forget what was said about the attempt.
-    Report attempt, *report = std::exchange(n.importer.report, &attempt);
-    std::string why;
-    try {
-      if (!sequences)
-        roll();
-    } catch (Failure &failure) {
-      why = failure.message;
-    }
-    n.importer.report = report;
-    if (sequences || !why.empty() || !attempt.clean())
-      writeOut(*count);
+    if (!sequences && rolls())
+      return;
+    if (!countable)
+      n.needsValue(*open, *open == 0 ? "the number of iterations" : "the condition");
+    writeOut(*count);
   }
 
 private:
+  bool rolls() {
+    Report attempt, *report = std::exchange(n.importer.report, &attempt);
+    bool refused = false;
+    try {
+      roll();
+    } catch (Failure &) {
+      refused = true;
+    }
+    n.importer.report = report;
+    return !refused && attempt.clean();
+  }
+
   void roll() {
     if (sequences)
       unsupported("a loop that carries sequences, whose number of iterations is not known");

@@ -1,8 +1,10 @@
 // Fourier transforms as products with matrices of cosines and sines, and what belongs to them. The matrices depend on sizes
-// alone, so they are computed once. (DFT, STFT, MelWeightMatrix)
+// alone, so they are there before the first call. (DFT, STFT, MelWeightMatrix)
+#include "frontend/onnx/GraphImport.h"
 #include "frontend/onnx/Node.h"
 
 #include <cmath>
+#include <onnx/onnx_pb.h>
 
 namespace graphc::onnx_import {
 
@@ -10,11 +12,32 @@ using namespace mlir;
 
 namespace {
 
+/// Matrices up to this many elements are written down; larger ones are computed when the model is loaded, less exactly.
+constexpr int64_t kMaxWritten = int64_t(1) << 20;
+
 /// Cosines and sines of 2π·k·n/length, [terms, bins].
 struct Waves {
   Value cosines, sines;
 };
 Waves waves(Node &n, int64_t terms, int64_t bins, int64_t length, Type type) {
+  if (terms * bins <= kMaxWritten) {
+    std::vector<double> cosines, sines;
+    for (int64_t k = 0; k < terms; ++k)
+      for (int64_t b = 0; b < bins; ++b) {
+        double angle = 2 * M_PI * static_cast<double>(k * b % length) / static_cast<double>(length);
+        cosines.push_back(std::cos(angle));
+        sines.push_back(std::sin(angle));
+      }
+    auto matrix = [&](const char *name, const std::vector<double> &values) {
+      Tensor t;
+      t.name = n.proto.output(0) + name;
+      t.type = RankedTensorType::get({terms, bins}, type);
+      t.literal = literalOf(Known::ofFloats(values), t.type);
+      return n.importer.materialize(t, n);
+    };
+    Value c = matrix(".cosines", cosines);
+    return {c, matrix(".sines", sines)};
+  }
   Dims rows{n.size(terms), n.size(1)}, columns{n.size(1), n.size(bins)};
   // The angle's whole turns go first: large angles lose digits.
   Value product = n.mul(n.iota(rows, 0, n.i64()), n.iota(columns, 1, n.i64()));

@@ -26,4 +26,28 @@ TEST(CompileInference, AModuleGivesTheSameNumbers) {
   EXPECT_EQ(fast.report().calls, 3);
 }
 
+/// What the data decides: a branch, and how often a loop runs.
+struct Deciding : nn::Module {
+  nn::Linear layer = add("layer", nn::Linear(4, 4));
+  Tensor forward(const Tensor &x) {
+    Tensor y = cond(x.sum() > 0, [&] { return layer(x); }, [&] { return x * 2; });
+    auto doubled = [](const std::vector<Tensor> &s) { return std::vector<Tensor>{s[0] * 2, s[1] + 1}; };
+    auto last = whileLoop([](const std::vector<Tensor> &s) { return s[0].abs().sum() < 50; }, doubled, {y, zeros({})}, {.maxTrips = 12});
+    auto sums = scan([](const std::vector<Tensor> &s, const std::vector<Tensor> &row) { return ScanStep{{s[0] + row[0]}, {s[0] * row[0]}}; }, {zeros({4})}, {y});
+    return last[0] + last[1] + sums.state[0] + sums.slices[0];
+  }
+};
+
+TEST(CompileInference, BranchesAndLoopsThatTheDataDecides) {
+  manualSeed(1);
+  auto net = nn::make<Deciding>();
+  NoGrad guard;
+  auto fast = compile(net);
+  for (double scale : {1.0, -1.0, 20.0, -0.01}) {
+    Tensor x = rand({3, 4}) * scale;
+    EXPECT_TRUE(allclose(fast(x), net(x), 1e-5, 1e-5)) << scale;
+  }
+  EXPECT_EQ(fast.report().programs, 1);
+}
+
 } // namespace
