@@ -2,6 +2,8 @@
 //   - an if whose condition is a literal is the body it takes
 //   - a scan of few iterations is written out, when that stays small: slices become views, stacks concatenations
 //   - what does not change in a loop is computed once, in front of it
+//   - a small product in a loop of which only parts are read (the gates of a cell) is one product for each part, which `fuse` joins
+//     with what reads it
 //   - results that nobody reads are not computed
 // Before `simplify` folds what becomes visible, and before `fuse`, which does not look across bodies.
 //
@@ -24,6 +26,8 @@ namespace {
 constexpr int64_t kMaxTrips = 16;
 /// Ops of a scan that is written out.
 constexpr int64_t kMaxOps = 160;
+/// A product that is split: terms of a result, columns.
+constexpr int64_t kMaxSplitDepth = 32, kMaxSplitColumns = 128;
 
 int64_t opsIn(Region &region) {
   int64_t count = 0;
@@ -59,13 +63,14 @@ struct ControlPass : PassWrapper<ControlPass, OperationPass<>> {
       }
       if (auto branch = dyn_cast<IfOp>(op); branch && decide(branch))
         continue;
-      if (auto scan = dyn_cast<ScanOp>(op)) {
-        hoist(op);
-        scan = dropUnread(scan);
-        writeOut(scan);
-      } else if (isa<WhileOp>(op)) {
-        hoist(op);
-      }
+      if (!isa<WhileOp, ScanOp>(op))
+        continue;
+      hoist(op);
+      auto scan = dyn_cast<ScanOp>(op);
+      if (scan && writeOut(scan = dropUnread(scan)))
+        continue;
+      for (auto product : llvm::make_early_inc_range((scan ? scan.getBody() : op->getRegion(0)).front().getOps<MatmulOp>()))
+        splitProduct(product);
     }
   }
 
@@ -121,10 +126,42 @@ struct ControlPass : PassWrapper<ControlPass, OperationPass<>> {
     return fresh;
   }
 
-  static void writeOut(ScanOp op) {
+  /// A product whose every reader takes a part of its columns: one product with those columns for each.
+  static void splitProduct(MatmulOp op) {
+    auto dims = dimsOf(op.getType());
+    auto depth = constantSize(op.depth()), columns = constantSize(dims.back());
+    unsigned last = dims.size() - 1;
+    if (!depth || !columns || *depth > kMaxSplitDepth || *columns > kMaxSplitColumns || op.getTransposeRhs() ||
+        op.getRhs().getParentRegion() == op->getParentRegion() || dimsOf(op.getRhs().getType()).size() != 2)
+      return;
+    for (Operation *user : op->getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      auto kept = slice ? dimsOf(slice.getType()) : dims;
+      if (!slice || !constantSize(slice.getStarts().getDims()[last]) || slice.getSteps()[last] != 1 || kept.back() == dims.back() ||
+          ArrayRef(kept).drop_back() != ArrayRef(dims).drop_back())
+        return;
+    }
+    auto *ctx = op.getContext();
+    for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+      auto slice = cast<SliceOp>(user);
+      OpBuilder outside(op->getParentOp()), b(slice);
+      SmallVector<AffineExpr> starts{constantDim(0, ctx), slice.getStarts().getDims()[last]};
+      SmallVector<AffineExpr> part{dimsOf(op.getRhs().getType())[0], dimsOf(slice.getType()).back()};
+      Value weights = SliceOp::create(outside, op.getLoc(), withDims(op.getRhs().getType(), part), op.getRhs(), DimsAttr::get(ctx, starts),
+                                      b.getDenseI64ArrayAttr({1, 1}));
+      auto product = cast<MatmulOp>(b.clone(*op));
+      product.getRhsMutable().assign(weights);
+      product.getResult().setType(cast<RankedTensorType>(slice.getType()));
+      slice.getResult().replaceAllUsesWith(product.getResult());
+      slice.erase();
+    }
+    op.erase();
+  }
+
+  static bool writeOut(ScanOp op) {
     auto trips = constantSize(op.getCount());
     if (!trips || *trips < 1 || *trips > kMaxTrips || *trips * opsIn(op.getBody()) > kMaxOps)
-      return;
+      return false;
     OpBuilder b(op);
     Location loc = op.getLoc();
     SmallVector<Value> carried(op.getInits());
@@ -147,6 +184,7 @@ struct ControlPass : PassWrapper<ControlPass, OperationPass<>> {
     for (auto [stacked, parts] : llvm::zip_equal(op.getStacked(), slices))
       stacked.replaceAllUsesWith(parts.size() == 1 ? parts[0] : ConcatOp::create(b, loc, parts, 0).getResult());
     op->erase();
+    return true;
   }
 
   static Value sliceAt(OpBuilder &b, Location loc, Value stack, int64_t at) {

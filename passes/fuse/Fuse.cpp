@@ -52,6 +52,15 @@ bool isLibrary(Operation *op) {
 /// Ops that only rename elements: free inside any loop that reads them.
 bool isCheapMove(Operation *op) { return isa<TransposeOp, BroadcastOp, SliceOp, IotaOp, SizeOp>(op); }
 
+/// A product of so few terms and results that several of them are one kernel: the gates of a small recurrent cell.
+bool isTinyProduct(Operation *op) {
+  constexpr int64_t kMaxDepth = 32, kMaxResults = 1024;
+  auto matmul = dyn_cast<MatmulOp>(op);
+  auto depth = matmul ? constantSize(matmul.depth()) : std::nullopt;
+  auto results = matmul ? constantSize(product(dimsOf(op->getResult(0).getType()), op->getContext())) : std::nullopt;
+  return depth && results && *depth <= kMaxDepth && *results <= kMaxResults;
+}
+
 /// A convolution in the form that `select` gives to those a generated kernel runs.
 bool isDirectConv(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);
@@ -314,7 +323,9 @@ private:
         return isSize(view.dims[d], 1) || !s || *s > 0;
       };
       bool reachesEnd = view.base == chain.back()->getOperand(0);
-      if (reachesEnd && (unit(rank - 1) || (unit(rank - 2) && !adjacentColumns)) && positive(rank - 1) && positive(rank - 2))
+      // One row whose elements lie apart is no column to the library: it would take its slowest way.
+      bool column = unit(rank - 2) && !adjacentColumns && !isSize(view.dims[rank - 2], 1);
+      if (reachesEnd && (unit(rank - 1) || column) && positive(rank - 1) && positive(rank - 2))
         break;
       chain.pop_back();
     }
@@ -415,7 +426,7 @@ private:
     bool full = dims == group.shape, row = isRowShaped(dims, group);
     bool reduces = cast<ElementOp>(op).reduces();
     bool concat = isa<ConcatOp>(op);
-    if (isa<Contraction>(op) && llvm::any_of(group.ops, [](Operation *other) { return isa<Contraction>(other); }))
+    if (isa<Contraction>(op) && llvm::any_of(group.ops, [&](Operation *other) { return isa<Contraction>(other) && !(isTinyProduct(op) && isTinyProduct(other)); }))
       return why = "a kernel computes one product", false;
     if (concat && (op->getNumOperands() > 4 || !single))
       return why = "a wide concatenation is copied part by part", false;

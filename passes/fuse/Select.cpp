@@ -23,6 +23,16 @@ static bool libraryRuns(Operation *op, const TargetInfo &target) {
   return type.getRank() >= 3 && type.getRank() <= 5; // one to three spatial dims
 }
 
+/// A product in a loop's body that takes less time than a library call.
+static bool isTinyStep(Operation *op) {
+  constexpr int64_t kMaxTerms = 4096;
+  auto matmul = dyn_cast<MatmulOp>(op);
+  if (!matmul || !isa<WhileOp, ScanOp>(op->getParentOp()))
+    return false;
+  auto terms = constantSize(product(dimsOf(matmul.getType()), op->getContext()) * matmul.depth());
+  return terms && *terms <= kMaxTerms;
+}
+
 namespace {
 struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Select)
@@ -40,7 +50,7 @@ struct Select : PassWrapper<Select, OperationPass<func::FuncOp>> {
           direct.push_back(conv);
         return;
       }
-      bool library = libraryRuns(op, target);
+      bool library = libraryRuns(op, target) && !isTinyStep(op);
       if (auto reason = conv && library ? directConvReason(conv, target) : std::nullopt) {
         library = false;
         direct.push_back(conv);

@@ -54,7 +54,8 @@ private:
   Result<int64_t> bytesOf(int buffer) const;
   Status resolveAddresses();
   Status resolveSteps(const std::vector<Step> &steps);
-  Status resolveStep(const Step &step);
+  enum class Slots { All, Fixed, Moving }; // whether a loop's counter moves them
+  Status resolveStep(const Step &step, Slots which = Slots::All);
   Status resolveStepSizes(const Step &step);
   Status resolveAllSizes(const std::vector<Step> &steps);
   Status specialise();

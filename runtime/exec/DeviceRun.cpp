@@ -374,7 +374,7 @@ Status DeviceRun::walkStep(const Step &step, Queue &queue, int stream, const Run
     GRAPHC_RETURN_IF_ERROR(context_.placeLate(step));
     GRAPHC_RETURN_IF_ERROR(context_.resolveStep(step));
   } else if (step.moving) {
-    GRAPHC_RETURN_IF_ERROR(context_.resolveStep(step));
+    GRAPHC_RETURN_IF_ERROR(context_.resolveStep(step, Context::Slots::Moving));
   }
   switch (step.kind) {
   case Action::Dispatch:

@@ -60,10 +60,19 @@ Status Program::build(std::unique_ptr<plan::PlanT> planIn, LoadOptions optionsIn
   for (int i = 0; i < static_cast<int>(plan->exprs.size()); ++i) {
     if (lateExpr_[i])
       lateExprs.push_back(i);
-    if (movingExpr_[i])
-      movingExprs.push_back(i);
     if (!lateExpr_[i] && !movingExpr_[i])
       earlyExprs.push_back(i);
+  }
+  movingExprs.resize(plan->symbols.size());
+  for (size_t s = 0; s < counter.size(); ++s) {
+    if (!counter[s])
+      continue;
+    std::vector<bool> only(counter.size());
+    only[s] = true;
+    auto depends = plan::dependsOnSymbols(plan->exprs, only);
+    for (int i = 0; i < static_cast<int>(plan->exprs.size()); ++i)
+      if (depends[i])
+        movingExprs[s].push_back(i);
   }
 
   packing = std::make_unique<cpu::PackingCache>(&packedAccount);

@@ -101,7 +101,8 @@ public:
   Signature signature;
 
   std::vector<BufferInfo> buffers;
-  std::vector<int> earlyExprs, lateExprs, movingExprs; // over sizes of inputs; over what data decides; over counters of loops
+  std::vector<int> earlyExprs, lateExprs;     // over sizes of inputs; over what data decides
+  std::vector<std::vector<int>> movingExprs;  // over each symbol that counts a loop
   bool hasLate = false, isStatic = false; // static: no sizes but constants
   std::vector<bool> lateSymbol; // decided by data
   std::vector<bool> counter;    // counts a loop, and no size depends on it

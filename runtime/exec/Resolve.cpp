@@ -574,17 +574,19 @@ Status Context::resolveAddresses() { return resolveSteps(list_.steps); }
 
 Status Context::resolveSteps(const std::vector<Step> &steps) {
   for (const Step &step : steps) {
-    if (!step.late && !step.moving)
-      GRAPHC_RETURN_IF_ERROR(resolveStep(step));
+    if (!step.late)
+      GRAPHC_RETURN_IF_ERROR(resolveStep(step, step.moving ? Slots::Fixed : Slots::All));
     GRAPHC_RETURN_IF_ERROR(resolveSteps(step.body));
     GRAPHC_RETURN_IF_ERROR(resolveSteps(step.otherwise));
   }
   return {};
 }
 
-Status Context::resolveStep(const Step &step) {
+Status Context::resolveStep(const Step &step, Slots which) {
   for (int i = 0; i < step.slotCount; ++i) {
     int buffer = list_.slotBuffers[step.slot + i];
+    if (which != Slots::All && (buffer >= 0 && program_.buffers[buffer].moving) != (which == Slots::Moving))
+      continue;
     if (buffer < 0) {
       addresses_[step.slot + i] = nullptr;
       continue;
@@ -608,7 +610,7 @@ Status Context::resolveStep(const Step &step) {
 Status Context::countTo(int symbol, int64_t trip) {
   symbols_[symbol] = trip;
   symbolKnown_[symbol] = true;
-  return evaluate(program_.movingExprs);
+  return evaluate(program_.movingExprs[static_cast<size_t>(symbol)]);
 }
 
 /// A command of the call has given a symbol its value: sizes that hang on it become known.

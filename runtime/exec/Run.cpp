@@ -201,7 +201,7 @@ Status Context::walk(const std::vector<Step> &steps, const RunOptions &options) 
       GRAPHC_RETURN_IF_ERROR(placeLate(step));
       GRAPHC_RETURN_IF_ERROR(resolveStep(step));
     } else if (step.moving) {
-      GRAPHC_RETURN_IF_ERROR(resolveStep(step));
+      GRAPHC_RETURN_IF_ERROR(resolveStep(step, Slots::Moving));
     }
     if (!options.profile) {
       GRAPHC_RETURN_IF_ERROR(execute(step, options));

@@ -62,6 +62,28 @@ func.func @hoisted(%xs: tensor<100x3xf32>, %h: tensor<3xf32>, %w: tensor<3xf32>)
 
 // -----
 
+// The gates of a small cell: a product for each part that is read, with weights cut in front of the loop.
+// CHECK-LABEL: func.func @gates(
+// CHECK-SAME: %{{[a-z0-9]*}}: tensor<100x1x8xf32>, %{{[a-z0-9]*}}: tensor<1x4xf32>, %[[W:.*]]: tensor<4x8xf32>
+// CHECK: %[[A:.*]] = graph.slice %[[W]] from <[0, 0]> step [1, 1] : (tensor<4x8xf32>) -> tensor<4x4xf32>
+// CHECK: %[[B:.*]] = graph.slice %[[W]] from <[0, 4]> step [1, 1] : (tensor<4x8xf32>) -> tensor<4x4xf32>
+// CHECK: graph.scan
+// CHECK-DAG: graph.matmul %{{.*}}, %[[A]] : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+// CHECK-DAG: graph.matmul %{{.*}}, %[[B]]
+func.func @gates(%xs: tensor<100x1x8xf32>, %h: tensor<1x4xf32>, %w: tensor<4x8xf32>) -> tensor<1x4xf32> {
+  %r = graph.scan <[100]> carry(%h) over(%xs) {
+  ^bb0(%c: tensor<1x4xf32>, %x: tensor<1x8xf32>):
+    %m = graph.matmul %c, %w : (tensor<1x4xf32>, tensor<4x8xf32>) -> tensor<1x8xf32>
+    %a = graph.slice %m from <[0, 0]> step [1, 1] : (tensor<1x8xf32>) -> tensor<1x4xf32>
+    %b = graph.slice %m from <[0, 4]> step [1, 1] : (tensor<1x8xf32>) -> tensor<1x4xf32>
+    %n = graph.mul %a, %b : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+    graph.yield %n : tensor<1x4xf32>
+  } : (tensor<1x4xf32>, tensor<100x1x8xf32>) -> tensor<1x4xf32>
+  return %r : tensor<1x4xf32>
+}
+
+// -----
+
 // Nothing is known of this one, and its body depends on what it carries.
 // CHECK-LABEL: func.func @stays(
 // CHECK: graph.while

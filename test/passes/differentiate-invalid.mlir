@@ -43,3 +43,15 @@ func.func @weights(%x: tensor<2x3xf32>, %l: tensor<2xi64>, %w: tensor<3xf32> {gr
   %0 = graph.cross_entropy %x, %l, %w : (tensor<2x3xf32>, tensor<2xi64>, tensor<3xf32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+func.func @unbounded(%go: tensor<i1>, %x: tensor<f32> {graph.differentiate}) -> tensor<f32> attributes {graph.gradient_of = 0 : i64} {
+  // expected-error@+1 {{a while loop without a bound has no gradient: declare the most iterations that it may run (`max`), or use a scan}}
+  %r:2 = graph.while (%go, %x) {
+  ^bb0(%g: tensor<i1>, %v: tensor<f32>):
+    %w = graph.mul %v, %v : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    graph.yield %g, %w : tensor<i1>, tensor<f32>
+  } : (tensor<i1>, tensor<f32>) -> (tensor<i1>, tensor<f32>)
+  return %r#1 : tensor<f32>
+}

@@ -182,3 +182,27 @@ func.func @overlapping_windows(%x: tensor<1x9x9x8xf32>, %e: tensor<f32>) -> tens
   %y = graph.max_pool %m {window = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads_low = array<i64: 0, 0>, pads_high = array<i64: 0, 0>, channels_last} : (tensor<1x9x9x8xf32>) -> tensor<1x4x4x8xf32>
   return %y : tensor<1x4x4x8xf32>
 }
+
+// -----
+
+// The gates of a small recurrent cell are one kernel, products included. The body's ops join each other, not what is around it.
+// CHECK-LABEL: func.func @cell(
+// CHECK: graph.scan
+// CHECK: graph.group "loop"
+// CHECK: graph.matmul
+// CHECK: graph.matmul
+// CHECK: graph.mul
+// CHECK-NOT: graph.group
+// CHECK: graph.yield
+func.func @cell(%xs: tensor<100x1x4xf32>, %h: tensor<1x4xf32>, %v: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<1x4xf32> {
+  %r = graph.scan <[100]> carry(%h) over(%xs) {
+  ^bb0(%c: tensor<1x4xf32>, %x: tensor<1x4xf32>):
+    %a = graph.matmul %c, %v {by = "kernel"} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+    %b = graph.matmul %c, %w {by = "kernel"} : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32>
+    %t = graph.tanh %a : (tensor<1x4xf32>) -> tensor<1x4xf32>
+    %n = graph.mul %t, %b : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+    %m = graph.add %n, %x : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
+    graph.yield %m : tensor<1x4xf32>
+  } : (tensor<1x4xf32>, tensor<100x1x4xf32>) -> tensor<1x4xf32>
+  return %r : tensor<1x4xf32>
+}

@@ -112,10 +112,12 @@ public:
   Value gate(Value all, int64_t gate) { return n.slice(all, 1, n.size(gate * hidden), n.size(hidden)); }
   Value clipped(Value v) { return clip ? n.apply<graph::ClampOp>({v}, {n.attr("alpha", -*clip), n.attr("beta", *clip)}) : v; }
   const Activation &activation(int64_t direction, int64_t number) { return activations[direction * (states == 2 ? 3 : gates == 3 ? 2 : 1) + number]; }
-  /// Rows [first, first + count) · hidden of one direction's R, [count * hidden, hidden].
-  Value recurrence(int64_t direction, int64_t first, int64_t count) {
+  /// The state's product with rows [first, first + count) · hidden of one direction's R.
+  Value recurrence(Value state, int64_t direction, int64_t first, int64_t count) {
     Value own = n.reshape(n.slice(r, 0, n.size(direction), n.size(1)), {n.size(gates * hidden), n.size(hidden)});
-    return n.slice(own, 0, n.size(first * hidden), n.size(count * hidden));
+    own = n.slice(own, 0, n.size(first * hidden), n.size(count * hidden));
+    // What becomes a kernel of ours reads the weights along the results.
+    return isSmall() ? n.matmul(state, n.transpose(own, {1, 0})) : n.matmul(state, own, false, true);
   }
   /// Part `half` (0: W's, 1: R's) of one direction's B, [gates * hidden]; null without B.
   Value biasOf(int64_t direction, int64_t half) {
@@ -125,6 +127,8 @@ public:
     return n.slice(own, 0, n.size(half * gates * hidden), n.size(gates * hidden));
   }
   int64_t hiddenSize() const { return hidden; }
+  /// Whether a step takes so little that a library call would cost more.
+  bool isSmall() const { return hidden <= 32; }
 
 private:
   void expect(Value v, Dims wanted, StringRef what) {
@@ -249,9 +253,10 @@ void importLstm(Node &n) {
   lstm.run([&](int64_t d) { return sum(n, lstm.biasOf(d, 0), lstm.biasOf(d, 1)); },
            [&](Value x, ArrayRef<Value> state, int64_t d) {
              Value h = state[0], c = state[1];
-             Value all = n.add(n.matmul(h, lstm.recurrence(d, 0, 4), false, true), x);
+             // The library adds x to its product; a kernel of ours takes what each gate needs of both.
+             Value product = lstm.recurrence(h, d, 0, 4), all = lstm.isSmall() ? Value() : n.add(product, x);
              auto gate = [&](int64_t g, Value cell) {
-               Value v = lstm.gate(all, g);
+               Value v = all ? lstm.gate(all, g) : n.add(lstm.gate(product, g), lstm.gate(x, g));
                if (peepholes && cell)
                  v = n.add(v, n.mul(peephole(d, g), cell));
                return lstm.clipped(v);
@@ -283,7 +288,7 @@ void importGru(Node &n) {
       [&](Value x, ArrayRef<Value> state, int64_t d) {
         Value h = state[0];
         const Activation &f = gru.activation(d, 0), &g = gru.activation(d, 1);
-        Value product = n.matmul(h, gru.recurrence(d, 0, linear ? 3 : 2), false, true);
+        Value product = gru.recurrence(h, d, 0, linear ? 3 : 2);
         auto gate = [&](int64_t which) { return f(n, gru.clipped(n.add(gru.gate(x, which), gru.gate(product, which)))); };
         Value update = gate(0), reset = gate(1), proposed;
         if (linear) {
@@ -292,7 +297,7 @@ void importGru(Node &n) {
             own = n.add(own, part(bias, 2, 1));
           proposed = n.mul(reset, own);
         } else {
-          proposed = n.matmul(n.mul(reset, h), gru.recurrence(d, 2, 1), false, true);
+          proposed = gru.recurrence(n.mul(reset, h), d, 2, 1);
         }
         proposed = g(n, gru.clipped(n.add(gru.gate(x, 2), proposed)));
         // (1 - z) · proposed + z · h
@@ -305,7 +310,7 @@ void importRnn(Node &n) {
   Recurrent rnn(n, 1, 1);
   rnn.run([&](int64_t d) { return sum(n, rnn.biasOf(d, 0), rnn.biasOf(d, 1)); },
           [&](Value x, ArrayRef<Value> state, int64_t d) {
-            Value all = rnn.clipped(n.add(n.matmul(state[0], rnn.recurrence(d, 0, 1), false, true), x));
+            Value all = rnn.clipped(n.add(rnn.recurrence(state[0], d, 0, 1), x));
             return llvm::SmallVector<Value>{rnn.activation(d, 0)(n, all)};
           });
 }
