@@ -220,6 +220,8 @@ private:
       stacked = n.select(inside, stacked, n.like(stacked, 0));
     }
     next.push_back(stacked);
+    for (Value &v : next) // one of two sizes that are the same, and were declared differently
+      v = n.reshape(v, Build::dims(state[0]));
     graph::YieldOp::create(n.b, n.loc, next);
     llvm::SmallVector<Value> results{scan.getResult(states)};
     llvm::append_range(results, scan.getFinals());

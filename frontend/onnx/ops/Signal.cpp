@@ -62,6 +62,22 @@ Value transform(Node &n, Value x, Value imaginary, int64_t terms, int64_t bins, 
   return inverse ? n.mul(both, n.like(both, 1.0 / static_cast<double>(length))) : both;
 }
 
+/// The real signal of `length` points whose first half of bins is given, [..., length, 1]: the other half is their conjugates.
+Value realInverse(Node &n, Value re, Value im, int64_t terms, int64_t length) {
+  Type type = Build::elementType(re);
+  Waves w = waves(n, terms, length, length, type);
+  std::vector<double> twice;
+  for (int64_t k = 0; k < terms; ++k)
+    twice.push_back((k == 0 || 2 * k == length ? 1.0 : 2.0) / static_cast<double>(length));
+  Tensor weights;
+  weights.name = n.proto.output(0) + ".weights";
+  weights.type = RankedTensorType::get({terms}, type);
+  weights.literal = literalOf(Known::ofFloats(twice), weights.type);
+  Value scale = n.importer.materialize(weights, n);
+  Value y = n.sub(n.matmul(n.mul(re, scale), w.cosines), n.matmul(n.mul(im, scale), w.sines));
+  return n.unsqueeze(y, Build::rank(y));
+}
+
 /// Component 0 or 1 of a signal whose last dim holds them.
 Value component(Node &n, Value x, int64_t which) {
   int64_t last = Build::rank(x) - 1;
@@ -77,19 +93,21 @@ bool isComplex(Node &n, Value x) {
 void importDft(Node &n) {
   Value x = n.x(0);
   bool complex = isComplex(n, x), inverse = n.i("inverse", 0) != 0, onesided = n.i("onesided", 0) != 0;
-  if (onesided && inverse)
-    unsupported("the inverse of a one-sided transform");
+  if (onesided && inverse && !complex)
+    fail(Code::ShapeMismatch, "the inverse of a one-sided transform needs complex numbers, got shape ", Build::shapeText(x));
   int64_t axis = n.opset >= 20 ? (n.has(2) ? n.intScalar(2, "the axis") : -2) : n.i("axis", 1);
   axis = Build::axis(axis, Build::rank(x));
   if (axis == Build::rank(x) - 1)
     fail(Code::ShapeMismatch, "the axis is the last one, which holds the components");
   int64_t size = n.staticDim(x, axis, "the transformed size");
-  int64_t length = n.has(1) ? n.intScalar(1, "dft_length") : size;
+  bool toReal = onesided && inverse;
+  int64_t length = n.has(1) ? n.intScalar(1, "dft_length") : toReal ? 2 * (size - 1) : size;
+  int64_t wanted = toReal ? length / 2 + 1 : length;
   if (length < 1)
     fail(Code::ShapeMismatch, "dft_length is ", length);
-  if (length < size)
-    x = n.slice(x, axis, n.size(0), n.size(length));
-  int64_t terms = std::min(size, length); // zeros behind them add nothing
+  if (wanted < size)
+    x = n.slice(x, axis, n.size(0), n.size(wanted));
+  int64_t terms = std::min(size, wanted); // zeros behind them add nothing
   llvm::SmallVector<int64_t> perm;
   for (int64_t d = 0; d < Build::rank(x) - 1; ++d)
     if (d != axis)
@@ -103,7 +121,7 @@ void importDft(Node &n) {
     re = n.unsqueeze(re, 0);
     im = im ? n.unsqueeze(im, 0) : im;
   }
-  Value y = transform(n, re, im, terms, onesided ? length / 2 + 1 : length, length, inverse);
+  Value y = toReal ? realInverse(n, re, im, terms, length) : transform(n, re, im, terms, onesided ? length / 2 + 1 : length, length, inverse);
   if (vector)
     y = n.squeeze(y, 0);
   llvm::SmallVector<int64_t> back(perm.size());
