@@ -137,12 +137,14 @@ struct ControlPass : PassWrapper<ControlPass, OperationPass<>> {
     for (Operation *user : op->getUsers()) {
       auto slice = dyn_cast<SliceOp>(user);
       auto kept = slice ? dimsOf(slice.getType()) : dims;
-      if (!slice || !constantSize(slice.getStarts().getDims()[last]) || slice.getSteps()[last] != 1 || kept.back() == dims.back() ||
+      if (!slice || slice->getBlock() != op->getBlock() || !constantSize(slice.getStarts().getDims()[last]) || slice.getSteps()[last] != 1 || kept.back() == dims.back() ||
           ArrayRef(kept).drop_back() != ArrayRef(dims).drop_back())
         return;
     }
     auto *ctx = op.getContext();
-    for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+    SmallVector<Operation *> users(op->getUsers());
+    llvm::sort(users, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *user : users) {
       auto slice = cast<SliceOp>(user);
       OpBuilder outside(op->getParentOp()), b(slice);
       SmallVector<AffineExpr> starts{constantDim(0, ctx), slice.getStarts().getDims()[last]};
