@@ -1,6 +1,7 @@
 #include "frontend/compile/TraceBuilder.h"
 
 #include "frontend/compile/OpBuilding.h"
+#include "frontend/onnx/Import.h"
 #include "ir/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -24,17 +25,30 @@ public:
     OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
     b_.setInsertionPointToEnd(module->getBody());
     SmallVector<Type> arguments;
+    SmallVector<int64_t> numbers; // of each entry of graph_.arguments among the function's; -1: a weight
     for (const TraceGraph::Argument &argument : graph_.arguments) {
       auto type = parseValueType(argument.type, &context_);
       if (!type.ok())
         return fail(type.status());
-      arguments.push_back(*type);
+      bool isWeight = argument.weightOffset >= 0;
+      numbers.push_back(isWeight ? -1 : static_cast<int64_t>(arguments.size()));
+      if (isWeight)
+        graph::WeightOp::create(b_, loc, weightName(numbers.size() - 1), *type, kSideFile, argument.weightOffset,
+                                type->getNumElements() * llvm::divideCeil(type->getElementTypeBitWidth(), 8));
+      else
+        arguments.push_back(*type);
     }
     auto func = func::FuncOp::create(b_, loc, "main", b_.getFunctionType(arguments, {}));
     Block *block = func.addEntryBlock();
     b_.setInsertionPointToStart(block);
-    for (auto [number, value] : llvm::zip(graph_.argumentValues, block->getArguments()))
-      set(number, value);
+    for (auto [i, number] : llvm::enumerate(graph_.argumentValues)) {
+      if (numbers[i] >= 0) {
+        set(number, block->getArgument(numbers[i]));
+        continue;
+      }
+      auto type = parseValueType(graph_.arguments[i].type, &context_);
+      set(number, graph::GetWeightOp::create(b_, NameLoc::get(b_.getStringAttr(graph_.arguments[i].name)), *type, weightName(i)));
+    }
     for (const TraceGraph::Step &step : graph_.steps)
       if (Status status = step.program < 0 ? emitOp(step) : emitProgram(step); !status.ok())
         return fail(status);
@@ -44,11 +58,12 @@ public:
     func::ReturnOp::create(b_, loc, results);
     func.setFunctionType(b_.getFunctionType(arguments, TypeRange(ValueRange(results))));
     for (auto [i, argument] : llvm::enumerate(graph_.arguments))
-      func.setArgAttr(i, "graph.name", b_.getStringAttr(argument.name));
+      if (numbers[i] >= 0)
+        func.setArgAttr(numbers[i], "graph.name", b_.getStringAttr(argument.name));
     for (auto [i, result] : llvm::enumerate(graph_.results)) {
       func.setResultAttr(i, "graph.name", b_.getStringAttr(result.name));
       if (result.updates >= 0)
-        func.setResultAttr(i, kUpdates, b_.getI64IntegerAttr(result.updates));
+        func.setResultAttr(i, kUpdates, b_.getI64IntegerAttr(numbers[result.updates]));
     }
     setSymbols(func);
     if (failed(verify(*module)))
@@ -57,6 +72,7 @@ public:
   }
 
 private:
+  static std::string weightName(size_t argument) { return "weight" + std::to_string(argument); }
   std::nullptr_t fail(const Status &status) {
     emitError(b_.getUnknownLoc()) << status.message();
     return nullptr;

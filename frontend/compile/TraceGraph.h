@@ -15,6 +15,7 @@ struct TraceGraph {
   struct Argument {
     std::string name;
     OpValueType type;
+    int64_t weightOffset = -1; // at least 0: no argument but a constant, these bytes of the side file
   };
   /// An op of the dialect, or an op program with sizes for its symbols.
   struct Step {

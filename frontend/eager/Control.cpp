@@ -52,13 +52,7 @@ std::vector<Tensor> cond(const Tensor &condition, const std::function<std::vecto
   if (!isTraced(condition))
     return isTrue("cond", condition) ? then() : otherwise();
   checkCondition("cond", condition);
-  std::vector<Tensor> a = then(), b = otherwise();
-  if (a.size() != b.size())
-    failWith(codes::InvalidArgument, "cond: the branches give ", a.size(), " and ", b.size(), " tensors");
-  for (size_t i = 0; i < a.size(); ++i)
-    if (a[i].dtype() != b[i].dtype() || !std::ranges::equal(a[i].sizes(), b[i].sizes()))
-      failWith(Code::ShapeMismatch, "cond: in a compiled program the branches must give alike tensors, but result ", i, " is ", nameOf(a[i]), " and ", nameOf(b[i]));
-  return chosen(condition, a, b);
+  return recorder()->branch(condition, then, otherwise);
 }
 Tensor cond(const Tensor &condition, const std::function<Tensor()> &then, const std::function<Tensor()> &otherwise) {
   return cond(condition, [&] { return std::vector<Tensor>{then()}; }, [&] { return std::vector<Tensor>{otherwise()}; })[0];

@@ -93,9 +93,15 @@ void Services::store(const char *kind, const std::string &key, const std::string
     store_->store(kind, key, bytes);
 }
 
-Result<std::shared_ptr<const Executable>> Services::load(CompiledOp op) {
+Result<std::shared_ptr<const Executable>> Services::load(CompiledOp op, std::optional<WeightBytes> weights) {
   GRAPHC_ASSIGN_OR_RETURN(auto plan, plan::fromBytes(op.plan));
   LoadOptions options;
+  options.keepPrepared = weights.has_value();
+  for (auto &file : plan->files)
+    if (weights) {
+      file->bytes = weights->bytes.size();
+      options.weightFiles.push_back(*weights);
+    }
   std::vector<std::shared_ptr<const ObjectCode>> code;
   for (const auto &[name, object] : op.kernels) {
     auto loaded = ObjectCode::load(std::as_bytes(std::span(object.data(), object.size())));

@@ -45,8 +45,8 @@ public:
   void setStore(const std::string &folder);
   /// All functions that other processes find again.
   std::vector<std::shared_ptr<Function>> functions();
-  /// Loads what was compiled, now or earlier.
-  Result<std::shared_ptr<const Executable>> load(CompiledOp op);
+  /// Loads what was compiled, now or earlier. `weights`: bytes of its constants, which are then kept for an artifact.
+  Result<std::shared_ptr<const Executable>> load(CompiledOp op, std::optional<WeightBytes> weights = {});
   /// The function stored under `key`, or null; `add` keeps the first of two that raced.
   std::shared_ptr<Function> find(std::string_view key);
   std::shared_ptr<Function> add(std::string_view key, std::shared_ptr<Function> function);

@@ -46,6 +46,10 @@ public:
   /// Called before a step count rises.
   virtual void stepRises(int64_t *step) = 0;
 
+  /// What one of two functions gives, as `condition` says. Both are recorded; of what they change, the chosen one's changes stay.
+  virtual std::vector<Tensor> branch(const Tensor &condition, const std::function<std::vector<Tensor>()> &then,
+                                     const std::function<std::vector<Tensor>()> &otherwise) = 0;
+
   /// Memory that a factory has filled: a constant of the program.
   virtual void made(const TensorImpl &tensor) = 0;
   /// Called before `.grad` of a leaf is replaced.

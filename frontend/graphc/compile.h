@@ -108,6 +108,7 @@ public:
   const CompileReport &report() const;
   /// The traced program of the last call as MLIR.
   std::string ir() const;
+  void save(const std::string &path) const;
 
 private:
   struct State;
@@ -248,6 +249,11 @@ public:
   const CompileReport &report() const { return core_->report(); }
   /// The traced program of the last call as MLIR.
   std::string ir() const { return core_->ir(); }
+  /// Writes the program of the last call as a `.gcx`, which graphc_runtime runs without the compiler. Tensors that it reads and never
+  /// changes are part of it. What it changes (parameters, optimizer state) is an input under its name and an output "new NAME", which
+  /// may be bound to the same memory; numbers of an optimizer ("number0.0" …, in the order of its formula), "random key" and
+  /// "random offset" are inputs. Error: nothing was called yet.
+  void save(const std::string &path) const { core_->save(path); }
 
 private:
   std::shared_ptr<Fn> fn_;

@@ -4,7 +4,8 @@
 // what ran.
 //
 // In a compiled program (compile.h) a condition that the program computes chooses between values: both branches run, and a loop runs
-// `maxTrips` times, where iterations after its end change nothing. Branches and bodies must therefore not change other tensors.
+// `maxTrips` times, where iterations after its end change nothing. What the chosen branch changes in place stays changed; it may not call
+// backward() or step an optimizer. Bodies of loops must not change other tensors.
 // A scan is written out.
 #pragma once
 

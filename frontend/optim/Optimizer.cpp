@@ -121,14 +121,19 @@ void Optimizer::step() {
 }
 
 void Optimizer::makeState(size_t group, Slot &slot) {
-  size_t parts = stateNames(group).size();
+  std::vector<std::string> names = stateNames(group);
+  size_t parts = names.size();
   if (slot.state.size() == parts || parts == 0)
     return;
   // It outlives a trace that needs it first.
   eager::TracePause outside;
   NoGrad guard;
-  while (slot.state.size() < parts)
-    slot.state.push_back(fullLike(slot.parameter.detach(), Scalar(initialState(group))));
+  while (slot.state.size() < parts) {
+    Tensor made = fullLike(slot.parameter.detach(), Scalar(initialState(group)));
+    if (!slot.parameter.name().empty())
+      made.setName(slot.parameter.name() + "." + names[slot.state.size()]);
+    slot.state.push_back(made);
+  }
 }
 
 void Optimizer::makeState() {

@@ -63,19 +63,29 @@ CompiledCore::~CompiledCore() = default;
 const CompileReport &CompiledCore::report() const { return state_->report; }
 std::string CompiledCore::ir() const { return state_->programs.empty() ? "" : state_->programs.front()->ir(); }
 
+void CompiledCore::save(const std::string &path) const {
+  if (state_->programs.empty())
+    eager::failWith(codes::InvalidArgument, "save: the function has not been called yet; call it once, so that it is known what to compile");
+  state_->programs.front()->save(path);
+}
+
 CallOutcome CompiledCore::call(CallLeaves leaves, const std::function<CallOutcome(CallLeaves &)> &fn) {
   ++state_->report.calls;
   auto &programs = state_->programs;
   std::string reason;
-  for (size_t p = 0; p < programs.size(); ++p) {
-    std::string why = programs[p]->mismatch(leaves);
-    if (why.empty()) {
-      std::rotate(programs.begin(), programs.begin() + static_cast<std::ptrdiff_t>(p), programs.begin() + static_cast<std::ptrdiff_t>(p) + 1);
-      return programs[0]->run(leaves);
+  // One made for these very sizes is faster than one for all.
+  for (bool open : {false, true})
+    for (size_t p = 0; p < programs.size(); ++p) {
+      if (programs[p]->hasOpenSizes() != open)
+        continue;
+      std::string why = programs[p]->mismatch(leaves);
+      if (why.empty()) {
+        std::rotate(programs.begin(), programs.begin() + static_cast<std::ptrdiff_t>(p), programs.begin() + static_cast<std::ptrdiff_t>(p) + 1);
+        return programs[0]->run(leaves);
+      }
+      if (p == 0)
+        reason = why;
     }
-    if (p == 0)
-      reason = why;
-  }
   if (static_cast<int>(programs.size()) >= state_->settings.recompileLimit)
     eager::failWith(codes::InvalidArgument, "compile: the ", programs.size(), " programs that recompileLimit allows do not hold for this call: ", reason,
                     "; declare sizes that change with .dims, or raise .recompileLimit");

@@ -1,9 +1,11 @@
 #include "frontend/trace/Program.h"
 
+#include "frontend/compile/LinkObjects.h"
 #include "frontend/eager/State.h"
 #include "frontend/graphc/autograd.h"
 #include "frontend/graphc/context.h"
 #include "frontend/tensor/Raise.h"
+#include "runtime/artifact/Artifact.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -362,6 +364,42 @@ void Program::compile(CompileReport &report) {
   for (FloatInput &input : floatInputs_)
     inputs_[static_cast<size_t>(input.argument)] = borrowed(input.dtype, {}, input.cell);
   report.compileMs = msSince(started);
+}
+
+void Program::save(const std::string &path) const {
+  TraceGraph graph = trace_->graph();
+  auto side = std::make_shared<std::string>();
+  std::vector<bool> changed(graph.arguments.size());
+  for (const TraceGraph::Result &result : graph.results)
+    if (result.updates >= 0)
+      changed[static_cast<size_t>(result.updates)] = true;
+  for (const Captured &captured : trace_->captured()) {
+    TraceGraph::Argument &argument = graph.arguments[static_cast<size_t>(captured.argument)];
+    if (captured.parameter >= 0 || captured.gradientOf >= 0 || changed[static_cast<size_t>(captured.argument)])
+      continue;
+    const TensorImpl &tensor = *captured.tensor;
+    side->resize((side->size() + 63) / 64 * 64);
+    argument.weightOffset = static_cast<int64_t>(side->size());
+    if (captured.whole)
+      side->append(reinterpret_cast<const char *>(tensor.data()), static_cast<size_t>(tensor.denseBytes()));
+    else
+      side->append(reinterpret_cast<const char *>(tensor.storage->data), static_cast<size_t>(tensor.storage->bytes));
+  }
+  eager::Services &services = eager::Services::get();
+  auto written = services.compiler().write(graph);
+  eager::check(written.status());
+  auto op = services.compiler().compile(*written, availableCores());
+  eager::check(op.status());
+  std::vector<std::string> objects;
+  for (const auto &[name, object] : op->kernels)
+    objects.push_back(object);
+  ArtifactKernels kernels{*cpu::hostLevel(), {}};
+  auto linked = linkSharedObject(objects);
+  eager::check(linked.status());
+  kernels.sharedObject = *std::move(linked);
+  auto executable = services.load(*std::move(op), WeightBytes{std::as_bytes(std::span(side->data(), side->size())), side});
+  eager::check(executable.status());
+  eager::check(writeArtifact(path, **executable, {kernels}, kernels.level));
 }
 
 std::vector<std::pair<OpenAxis, int64_t>> Program::changedSizes(const CallLeaves &leaves) const {

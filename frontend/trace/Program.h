@@ -37,6 +37,9 @@ public:
   /// Throws with nothing changed.
   detail::CallOutcome run(const detail::CallLeaves &leaves);
   const std::string &ir() const { return text_; }
+  bool hasOpenSizes() const { return !open_.empty(); }
+  /// Compiles it once more with what it only reads as constants, and writes an artifact.
+  void save(const std::string &path) const;
 
 private:
   struct ModeGuard {

@@ -2,6 +2,7 @@
 
 #include "frontend/eager/State.h"
 #include "frontend/graphc/context.h"
+#include "frontend/graphc/ops.h"
 
 #include <algorithm>
 #include <cmath>
@@ -267,6 +268,69 @@ void Trace::stepRises(int64_t *step) {
     if (count.count == step)
       return;
   steps_.push_back({step, *step, 0});
+}
+
+std::vector<Tensor> Trace::branch(const Tensor &condition, const std::function<std::vector<Tensor>()> &then,
+                                  const std::function<std::vector<Tensor>()> &otherwise) {
+  std::unordered_map<const StorageImpl *, int> before, afterThen;
+  for (const auto &[storage, held] : storages_)
+    before[storage] = held.value;
+  // What a storage held when the branches began; those that a branch has made are its own.
+  auto valueBefore = [&](const StorageImpl *storage, const Held &held) {
+    auto known = before.find(storage);
+    if (known != before.end())
+      return known->second;
+    return held.captured >= 0 ? graph_.argumentValues[static_cast<size_t>(captured_[static_cast<size_t>(held.captured)].argument)] : -1;
+  };
+  auto outside = [&] {
+    std::vector<const void *> seen;
+    for (const LeafGradient &gradient : gradients_)
+      seen.push_back(gradient.leaf->autograd ? gradient.leaf->autograd->grad.get() : nullptr);
+    return seen;
+  };
+  auto counts = [&] {
+    int64_t sum = 0;
+    for (const StepCount &count : steps_)
+      sum += *count.count;
+    return sum;
+  };
+  std::vector<const void *> gradientsBefore = outside();
+  int64_t countsBefore = counts();
+  // Results are looked at as they are when their branch ends, whatever the other does to the same memory.
+  auto kept = [](std::vector<Tensor> results) {
+    for (Tensor &result : results)
+      result = result.defined() ? result.clone() : result;
+    return results;
+  };
+  std::vector<Tensor> chosen = kept(then());
+  for (auto &[storage, held] : storages_) {
+    afterThen[storage] = held.value;
+    if (int value = valueBefore(storage, held); value >= 0)
+      held.value = value;
+  }
+  std::vector<Tensor> other = kept(otherwise());
+  std::vector<const void *> gradientsAfter = outside();
+  gradientsAfter.resize(gradientsBefore.size());
+  if (gradientsAfter != gradientsBefore || counts() != countsBefore)
+    failWith(codes::AutogradMisuse, "cond: a branch of a compiled function may not call backward() or step an optimizer; return the loss or the gradients from it");
+  if (chosen.size() != other.size())
+    failWith(codes::InvalidArgument, "cond: one branch gives ", chosen.size(), " tensors, the other ", other.size());
+  int flag = reshape(read(*condition.impl()), {});
+  auto choose = [&](int a, int b) {
+    return a == b ? a : emit("select", {flag, a, b}, "", values_[a].dtype, values_[a].dims);
+  };
+  std::vector<Tensor> results;
+  for (size_t k = 0; k < chosen.size(); ++k) {
+    if (!chosen[k].defined() || !other[k].defined() || chosen[k].dtype() != other[k].dtype() || !std::ranges::equal(chosen[k].sizes(), other[k].sizes()))
+      failWith(Code::ShapeMismatch, "cond: result ", k, " is ", chosen[k].describe(), " in one branch and ", other[k].describe(), " in the other");
+    results.push_back(where(condition.reshape({}), chosen[k], other[k]));
+  }
+  for (auto &[storage, held] : storages_) {
+    auto known = afterThen.find(storage);
+    if (int value = valueBefore(storage, held); value >= 0)
+      held.value = choose(known == afterThen.end() ? value : known->second, held.value);
+  }
+  return results;
 }
 
 //===-- the end ---------------------------------------------------------------------------------------------------===//

@@ -102,6 +102,8 @@ public:
   std::pair<TensorRef, TensorRef> random(int64_t count, int64_t perBlock) override;
   std::vector<TensorRef> numbers(const void *owner, size_t group, int64_t *step, DType dtype, std::function<eager::LiveNumbers()> read) override;
   void stepRises(int64_t *step) override;
+  std::vector<Tensor> branch(const Tensor &condition, const std::function<std::vector<Tensor>()> &then,
+                             const std::function<std::vector<Tensor>()> &otherwise) override;
   void made(const TensorImpl &tensor) override;
   void gradientChanges(TensorImpl &leaf) override;
   bool isTraced(const TensorImpl &tensor) override;
