@@ -128,10 +128,7 @@ private:
   Status choosePrecision() {
     context_.info = context_.target.info();
     if (context_.cuda) {
-      // Products in any precision accumulate in f32; what the host can do has no meaning.
-      context_.info = TargetInfo();
-      context_.info.library = context_.info.routines = false;
-      context_.info.bf16Products = true;
+      context_.info = cudaTargetInfo();
     }
     for (const std::string &level : context_.cuda ? std::vector<std::string>() : options.objectLevels)
       if (auto other = codegen::cpu::CpuTarget::parse(level)) {

@@ -1,5 +1,6 @@
 #include "frontend/compile/OpCompiler.h"
 #include "codegen/cpu/CpuCodegen.h"
+#include "frontend/compile/CudaKernels.h"
 #include "frontend/compile/Identity.h"
 #include "frontend/compile/OpBuilding.h"
 #include "frontend/compile/Phases.h"
@@ -265,8 +266,13 @@ struct OpCompiler::State {
     return program;
   }
 
-  Result<CompiledOp> compile(const OpProgram &program, int threads) {
+  Result<CompiledOp> compile(const OpProgram &program, int threads, const std::vector<std::string> &architectures) {
     GRAPHC_ASSIGN_OR_RETURN(OwningOpRef<ModuleOp> module, parse(program));
+    PhaseContext phase = this->phase;
+    if (!architectures.empty()) {
+      phase.cuda = true;
+      phase.info = cudaTargetInfo();
+    }
     func::FuncOp func = mainOf(*module);
     int symbols = program.symbols;
     OpBuilder b(&*mlir);
@@ -285,6 +291,13 @@ struct OpCompiler::State {
       row.build(pm, phase);
       if (mlir::failed(pm.run(*module)) || mlir::failed(row.contract(*module)))
         return failure(Code::CompileFailed, "phase " + row.name.str() + " failed for an op");
+    }
+    if (phase.cuda) {
+      GRAPHC_ASSIGN_OR_RETURN(codegen::cuda::DeviceCode code, compileCudaKernels(*module, {.architectures = architectures}));
+      auto plan = writePlan(*module, &code);
+      if (mlir::failed(plan))
+        return failure(Code::Internal, "the plan of an op cannot be written");
+      return CompiledOp{plan::toBytes(**plan), {}};
     }
     mlir->enableMultithreading(threads > 1);
     auto kernels = codegen::cpu::compileKernels(*module, phase.target, {.threads = static_cast<unsigned>(threads)});
@@ -336,10 +349,10 @@ Result<OpProgram> OpCompiler::write(const TraceGraph &graph) {
   return state_->write(graph);
 }
 
-Result<CompiledOp> OpCompiler::compile(const OpProgram &program, int threads) {
+Result<CompiledOp> OpCompiler::compile(const OpProgram &program, int threads, const std::vector<std::string> &architectures) {
   std::lock_guard lock(state_->mutex);
   GRAPHC_RETURN_IF_ERROR(state_->start());
-  return state_->compile(program, threads);
+  return state_->compile(program, threads, architectures);
 }
 
 Result<GraphcKernelFn> OpCompiler::link(const std::string &name, const std::string &object) {

@@ -83,7 +83,9 @@ public:
 
   /// The executable's inputs are, when there are symbols, one bool tensor of sizes [0, s0, s1, …], then the program's arguments,
   /// dense.
-  Result<CompiledOp> compile(const OpProgram &program, int threads = 1);
+  ///
+  /// With architectures ("compute_80", "sm_90") it is for a CUDA device: the plan holds the code, there are no kernels beside it.
+  Result<CompiledOp> compile(const OpProgram &program, int threads = 1, const std::vector<std::string> &architectures = {});
 
   /// A traced program as one text. Its symbols are named by the trace and come with the sizes of its arguments.
   Result<OpProgram> write(const TraceGraph &graph);

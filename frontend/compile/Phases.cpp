@@ -177,3 +177,10 @@ const Phase table[] = {
 } // namespace
 
 ArrayRef<Phase> graphc::phases() { return table; }
+
+TargetInfo graphc::cudaTargetInfo() {
+  TargetInfo info;
+  info.library = info.routines = false;
+  info.bf16Products = true;
+  return info;
+}

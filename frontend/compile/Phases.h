@@ -18,6 +18,9 @@ struct PhaseContext {
   bool probeGroups = false;
 };
 
+/// Of a GPU: products in any precision accumulate in f32; what the host can do has no meaning.
+TargetInfo cudaTargetInfo();
+
 struct Phase {
   llvm::StringRef name;
   llvm::StringRef does;

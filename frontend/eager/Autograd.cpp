@@ -252,6 +252,7 @@ public:
   std::vector<Kept> kept;
   std::vector<std::vector<int64_t>> resultSizes;
   std::vector<DType> resultTypes;
+  std::vector<Device> resultDevices;
   std::vector<std::vector<int64_t>> inputSizes; // of inputs that need a gradient
 
   void releaseSaved() override {
@@ -265,7 +266,7 @@ public:
                                   "the first backward() to go through this graph a second time")};
     std::vector<Tensor> gradients;
     for (size_t r = 0; r < in.size(); ++r)
-      gradients.push_back(in[r] ? wrap(in[r]) : zeros(resultSizes[r], {.dtype = resultTypes[r]}));
+      gradients.push_back(in[r] ? wrap(in[r]) : zeros(resultSizes[r], {.dtype = resultTypes[r], .device = resultDevices[r]}));
     FunctionContext::Access::setUnpack(context, [this] { return unpack(); });
     std::vector<Tensor> results = backward_(context, gradients);
     if (results.size() != edges.size())
@@ -351,6 +352,7 @@ std::vector<Tensor> applyFunction(const std::string &name, const std::vector<Ten
   for (size_t r = 0; r < results.size(); ++r) {
     user->resultSizes.emplace_back(results[r].sizes().begin(), results[r].sizes().end());
     user->resultTypes.push_back(results[r].dtype());
+    user->resultDevices.push_back(results[r].device());
     bool skip = !isFloat(results[r].dtype()) || std::any_of(plain.begin(), plain.end(), [&](const Tensor &t) { return t.is(results[r]); });
     if (skip)
       continue;
@@ -371,7 +373,7 @@ Tensor weightsLike(const Tensor &t) {
   std::vector<double> values(static_cast<size_t>(t.numel()));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = (static_cast<double>((i * 37 + 17) % 97) - 48) / 64;
-  return fromVector(values, t.sizes());
+  return fromVector(values, t.sizes(), {.device = t.device()});
 }
 
 std::string checkOnce(const std::function<Tensor(const std::vector<Tensor> &)> &fn, const std::vector<Tensor> &inputs,

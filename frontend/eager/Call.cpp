@@ -1,4 +1,5 @@
 // Calls: operands to a key, and on a new key a graph to a function.
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 
 #include <algorithm>
@@ -52,11 +53,16 @@ std::vector<int64_t> wrapAxes(const char *op, IntList axes, int64_t rank) {
   return wrapped;
 }
 
+/// A number on the host joins tensors of any device.
+static bool goesAnywhere(const TensorImpl &tensor) { return tensor.rank == 0 && isOnHost(tensor); }
+
 void checkDevices(const char *op, std::initializer_list<const Tensor *> tensors) {
   const Tensor *first = nullptr;
   for (const Tensor *tensor : tensors) {
     if (!tensor->defined())
       failWith(codes::InvalidArgument, op, ": an operand is an undefined tensor");
+    if (goesAnywhere(*tensor->impl()))
+      continue;
     if (!first)
       first = tensor;
     else if (tensor->impl()->storage->device != first->impl()->storage->device)
@@ -148,9 +154,10 @@ Call &Call::input(const Tensor &tensor, DType dtype) {
     failWith(codes::InvalidArgument, name_, ": operand ", count_, " is an undefined tensor");
   assert(count_ < kMaxInputs && "more operands than an op takes");
   TensorImpl *impl = tensor.impl();
-  if (count_ && impl->storage->device != operands_[0].tensor->storage->device)
-    failWith(codes::DeviceMismatch, name_, ": expected all tensors to be on the same device, got two devices for ",
-             nameOf(*operands_[0].tensor), " and ", nameOf(*impl));
+  for (int i = 0; i < count_ && !goesAnywhere(*impl); ++i)
+    if (const TensorImpl &other = *operands_[i].tensor; impl->storage->device != other.storage->device && !goesAnywhere(other))
+      failWith(codes::DeviceMismatch, name_, ": expected all tensors to be on the same device, got ", wrap(operands_[i].tensor).device().str(), " (",
+               nameOf(other), ") and ", tensor.device().str(), " (", nameOf(*impl), ")");
   Operand &operand = operands_[count_];
   operand.tensor = TensorRef(impl);
   fixedFrom_[count_] = kMaxRank;

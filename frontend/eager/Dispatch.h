@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -142,6 +143,8 @@ public:
   ~Function();
   /// Compiled on the first call.
   const Form &form();
+  /// The same for a device with its own memory.
+  const Form &form(const detail::DeviceId &device);
   const Gradient &gradient(uint64_t needs, uint64_t given);
   /// Those built so far, the latest first.
   const Gradient *gradients() const { return gradients_.load(std::memory_order_acquire); }
@@ -156,6 +159,7 @@ public:
 private:
   OpGradient buildGradient(uint64_t needs, uint64_t given);
   OwnGradient ownGradient_;
+  std::map<std::pair<int, int>, Form> deviceForms_; // by kind and index; under mutex_
   std::atomic<Form *> form_{nullptr};
   std::atomic<Gradient *> gradients_{nullptr};
   std::mutex mutex_;

@@ -1,5 +1,6 @@
 #include "frontend/graphc/factories.h"
 
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 #include "frontend/eager/Range.h"
 #include "frontend/eager/Views.h"
@@ -18,7 +19,11 @@ namespace {
 
 DType dtypeOr(const TensorOptions &options, DType otherwise) { return options.dtype.value_or(otherwise); }
 
+Device deviceOf(const TensorOptions &options) { return options.device.value_or(ThreadContext::current().defaultDevice); }
+
+/// What was made on the host, where the options want it.
 Tensor withOptions(Tensor tensor, const TensorOptions &options) {
+  tensor = tensor.to(deviceOf(options));
   if (ThreadContext::current().inferenceMode)
     tensor.impl()->storage->inference = true;
   if (options.requiresGrad)
@@ -27,9 +32,7 @@ Tensor withOptions(Tensor tensor, const TensorOptions &options) {
 }
 
 void checkPlace(const char *op, IntList sizes, const TensorOptions &options) {
-  Device device = options.device.value_or(ThreadContext::current().defaultDevice);
-  if (!device.isCpu())
-    failWith(Code::DeviceUnavailable, op, ": device ", device.str(), " is not available to tensors in this build; \"cpu\" is");
+  openOrFail(op, deviceOf(options));
   if (sizes.size() > kMaxRank)
     failWith(Code::ShapeMismatch, op, ": rank ", sizes.size(), " is more than ", kMaxRank);
   for (int64_t size : sizes)
@@ -294,18 +297,18 @@ Tensor randperm(int64_t n, const TensorOptions &options) {
 }
 Tensor randLike(const Tensor &like) {
   OpScope scope("randLike");
-  return rand(like.sizes(), {.dtype = like.dtype()});
+  return rand(like.sizes(), {.dtype = like.dtype(), .device = like.device()});
 }
 Tensor randnLike(const Tensor &like) {
   OpScope scope("randnLike");
-  return randn(like.sizes(), {.dtype = like.dtype()});
+  return randn(like.sizes(), {.dtype = like.dtype(), .device = like.device()});
 }
 Tensor bernoulli(const TensorArg &probabilities) {
   OpScope scope("bernoulli");
   if (!isFloat(probabilities.dtype()))
     failWith(Code::TypeMismatch, "bernoulli: ", nameOf(probabilities), " is no float");
   checkUnit("bernoulli", "probabilities", probabilities, "");
-  return lt(rand(probabilities.sizes(), {.dtype = probabilities.dtype()}), probabilities.detach()).to(probabilities.dtype());
+  return lt(rand(probabilities.sizes(), {.dtype = probabilities.dtype(), .device = probabilities.device()}), probabilities.detach()).to(probabilities.dtype());
 }
 Tensor multinomial(const TensorArg &weights, int64_t samples, bool replacement) {
   OpScope scope("multinomial");

@@ -1,5 +1,6 @@
 // In-place ops: computed like any other op, then written over the tensor; the storage's version rises, and the history of the
 // tensor, or through a view of its base, becomes what was computed.
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 #include "frontend/eager/Views.h"
 #include "frontend/graphc/autograd.h"
@@ -18,6 +19,8 @@ void fill(const TensorImpl &to, Scalar value) {
     return tracing->fill(to, value);
   uint64_t bits = 0;
   writeScalar(value, to.dtype, &bits);
+  if (!isOnHost(to))
+    return fillOnDevice(to, bits);
   if (to.elements)
     cpu::stridedFill(to.data(), to.strideSpan(), to.sizeSpan(), static_cast<int>(sizeOf(to.dtype)), bits);
 }
@@ -51,7 +54,7 @@ public:
     if (!edges[0].node)
       return;
     if (options.createGraph) {
-      Tensor outside = ones(sizes_, {.dtype = gradient.dtype()});
+      Tensor outside = ones(sizes_, {.dtype = gradient.dtype(), .device = gradient.device()});
       zeroRegion(outside);
       out[0] = ref(gradient * outside);
       return;
@@ -285,10 +288,9 @@ Tensor &Tensor::maskedFill_(const TensorArg &mask, Scalar value) {
 Tensor &Tensor::copy_(const TensorArg &source) {
   OpScope scope("copy_");
   checkInPlace(*this, "copy_");
-  checkDevices("copy_", {this, &source});
   if (!fits(*impl_, *source.impl()))
     failWith(Code::ShapeMismatch, "copy_: ", nameOf(source), " does not broadcast to ", nameOf(*impl_));
-  Tensor value = source.to(dtype());
+  Tensor value = source.to(dtype()).to(device());
   if (!std::ranges::equal(value.sizes(), sizes()))
     value = value.expand(sizes());
   // Overlapping memory is read before it is written.
@@ -307,17 +309,17 @@ Tensor &Tensor::fill_(Scalar value) {
 }
 Tensor &Tensor::uniform_(double low, double high) {
   OpScope scope("uniform_");
-  return unary(*this, "uniform_", [&](const Tensor &) { return rand(sizes(), {.dtype = dtype()}).mul(high - low).add(low); });
+  return unary(*this, "uniform_", [&](const Tensor &) { return rand(sizes(), {.dtype = dtype(), .device = device()}).mul(high - low).add(low); });
 }
 Tensor &Tensor::normal_(double mean, double std) {
   OpScope scope("normal_");
-  return unary(*this, "normal_", [&](const Tensor &) { return randn(sizes(), {.dtype = dtype()}).mul(std).add(mean); });
+  return unary(*this, "normal_", [&](const Tensor &) { return randn(sizes(), {.dtype = dtype(), .device = device()}).mul(std).add(mean); });
 }
 Tensor &Tensor::bernoulli_(double probability) {
   if (!(probability >= 0 && probability <= 1))
     failWith(codes::InvalidArgument, "bernoulli_: the probability ", probability, " is not in [0, 1]");
   OpScope scope("bernoulli_");
-  return unary(*this, "bernoulli_", [&](const Tensor &) { return graphc::lt(rand(sizes()), probability).to(dtype()); });
+  return unary(*this, "bernoulli_", [&](const Tensor &) { return graphc::lt(rand(sizes(), {.device = device()}), probability).to(dtype()); });
 }
 
 } // namespace graphc

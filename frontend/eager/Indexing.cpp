@@ -179,13 +179,13 @@ Tensor nonzero(const TensorArg &a) {
     for (int64_t d = a.dim(); d-- > 0; rest /= a.size(d))
       places[begin + static_cast<size_t>(d)] = rest % a.size(d);
   }
-  return fromVector(places, {found, a.dim()});
+  return fromVector(places, {found, a.dim()}, {.device = a.device()});
 }
 Tensor maskedSelect(const TensorArg &a, const Tensor &mask) {
   OpScope scope("maskedSelect");
   if (mask.dtype() != DType::Bool)
     failWith(Code::TypeMismatch, "maskedSelect: the mask ", nameOf(mask), " is not bool");
-  Tensor both = logicalOr(zeros(a.sizes(), {.dtype = DType::Bool}), mask);
+  Tensor both = logicalOr(zeros(a.sizes(), {.dtype = DType::Bool, .device = mask.device()}), mask);
   std::vector<int64_t> sizes(both.sizes().begin(), both.sizes().end());
   return indexSelect(broadcastTo(a, sizes).reshape({-1}), 0, nonzero(broadcastTo(mask, sizes).reshape({-1})).reshape({-1}));
 }
@@ -364,7 +364,7 @@ Tensor &Tensor::indexPut_(std::initializer_list<Index> indices, Scalar value) {
 static std::pair<Tensor, Tensor> selectTop(const char *op, const Tensor &a, int64_t k, int64_t dim, bool largest, bool sorted) {
   OpScope scope(op);
   if (a.dim() == 0)
-    return {a.clone(), zeros({}, {.dtype = DType::I64})};
+    return {a.clone(), zeros({}, {.dtype = DType::I64, .device = a.device()})};
   int64_t d = wrapAxis(op, dim, a.dim());
   if (k < 0 || k > a.size(d))
     failWith(codes::InvalidArgument, op, ": k ", k, " is out of range [0, ", a.size(d), "] of dim ", d, " of ", nameOf(a));

@@ -98,6 +98,8 @@ void *toDlpack(const Tensor &tensor) {
   OpScope scope("toDlpack");
   if (!tensor.defined() || tensor.requiresGrad())
     failWith(codes::TensorAccess, "toDlpack: ", tensor.defined() ? nameOf(tensor) + " requires grad; call detach() first" : std::string("an undefined tensor"));
+  if (!tensor.device().isCpu())
+    failWith(codes::TensorAccess, "toDlpack: ", nameOf(tensor), " lives on ", tensor.device().str(), "; call cpu() first");
   auto *shared = new Export{{}, tensor, {tensor.sizes().begin(), tensor.sizes().end()}, {tensor.strides().begin(), tensor.strides().end()}};
   shared->managed.tensor = {tensor.dataPtr(), {kDlCpu, 0}, static_cast<int32_t>(tensor.dim()), dlType(tensor.dtype()), shared->sizes.data(), shared->strides.data(), 0};
   shared->managed.managerContext = shared;

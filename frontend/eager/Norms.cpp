@@ -32,7 +32,7 @@ int64_t normalizedAxis(const char *op, const Tensor &x, IntList shape, const Ten
       failWith(Code::ShapeMismatch, op, ": the weight or bias ", nameOf(*p), " does not have sizes [", joined(shape), "]");
   return axis;
 }
-Tensor onesOf(const Tensor &like, IntList sizes) { return ones(sizes, {.dtype = like.dtype()}); }
+Tensor onesOf(const Tensor &like, IntList sizes) { return ones(sizes, {.dtype = like.dtype(), .device = like.device()}); }
 
 void perChannel(const char *op, const Tensor &x, const Tensor &p, const char *what) {
   if (p.defined() && (p.dim() != 1 || p.size(0) != x.size(1)))
@@ -80,7 +80,7 @@ Tensor groupNorm(const TensorArg &x, int64_t groups, const Tensor &weight, const
   perChannel("groupNorm", x, bias, "bias");
   Call call("groupNorm");
   call.attribute(groups).attribute(epsilon).input(x).fixed(1).input(weight.defined() ? weight : onesOf(x, {x.size(1)}), x.dtype()).fixed();
-  call.input(bias.defined() ? bias : zeros({x.size(1)}, {.dtype = x.dtype()}), x.dtype()).fixed();
+  call.input(bias.defined() ? bias : zeros({x.size(1)}, {.dtype = x.dtype(), .device = x.device()}), x.dtype()).fixed();
   return call.run([&](GraphBuilder &g) {
     g.result(g.op("group_norm", {g.input(0), g.input(1), g.input(2)}, text("groups = ", groups, " : i64, epsilon = ", number(epsilon), " : f64")));
   });
@@ -94,7 +94,7 @@ Tensor instanceNorm(const TensorArg &x, const Tensor &weight, const Tensor &bias
   perChannel("instanceNorm", x, bias, "bias");
   Call call("instanceNorm");
   call.attribute(epsilon).input(x).fixed(1).input(weight.defined() ? weight : onesOf(x, {x.size(1)}), x.dtype()).fixed();
-  call.input(bias.defined() ? bias : zeros({x.size(1)}, {.dtype = x.dtype()}), x.dtype()).fixed();
+  call.input(bias.defined() ? bias : zeros({x.size(1)}, {.dtype = x.dtype(), .device = x.device()}), x.dtype()).fixed();
   return call.run([&](GraphBuilder &g) {
     g.result(g.op("instance_norm", {g.input(0), g.input(1), g.input(2)}, text("epsilon = ", number(epsilon), " : f64")));
   });
@@ -115,7 +115,7 @@ Tensor batchNorm(const TensorArg &x, const Tensor &runningMean, const Tensor &ru
     failWith(codes::InvalidArgument, "batchNorm: without training it needs running statistics");
   if (training && x.numel() == channels)
     failWith(Code::ShapeMismatch, "batchNorm: ", nameOf(x), " has one value per channel; training needs more");
-  Tensor scale = weight.defined() ? weight : onesOf(x, {channels}), shift = bias.defined() ? bias : zeros({channels}, {.dtype = x.dtype()});
+  Tensor scale = weight.defined() ? weight : onesOf(x, {channels}), shift = bias.defined() ? bias : zeros({channels}, {.dtype = x.dtype(), .device = x.device()});
   std::string eps = text("epsilon = ", number(epsilon), " : f64");
   if (!training) {
     Call call("batchNorm");
@@ -125,7 +125,7 @@ Tensor batchNorm(const TensorArg &x, const Tensor &runningMean, const Tensor &ru
     });
   }
   bool tracks = runningMean.defined() && runningVar.defined();
-  Tensor mean = tracks ? runningMean.detach() : zeros({channels}, {.dtype = x.dtype()}), variance = tracks ? runningVar.detach() : onesOf(x, {channels});
+  Tensor mean = tracks ? runningMean.detach() : zeros({channels}, {.dtype = x.dtype(), .device = x.device()}), variance = tracks ? runningVar.detach() : onesOf(x, {channels});
   Call call("batchNormTraining");
   call.attribute(epsilon).input(x).fixed(1).input(scale).fixed().input(shift).fixed().input(mean).fixed().input(variance).fixed();
   call.input(momentum, mean.dtype());
@@ -179,7 +179,7 @@ Tensor scaledDotProductAttention(const TensorArg &query, const Tensor &key, cons
   if (options.causal) {
     if (mask.defined())
       failWith(codes::InvalidArgument, op, ": a mask and causal exclude each other");
-    allowed = ones({query.size(-2), key.size(-2)}, {.dtype = DType::Bool}).tril();
+    allowed = ones({query.size(-2), key.size(-2)}, {.dtype = DType::Bool, .device = query.device()}).tril();
   }
   if (options.dropout > 0) {
     Tensor scores = matmul(query * scale, key.transpose(-2, -1));
@@ -226,7 +226,7 @@ Tensor oneHot(const TensorArg &indices, int64_t classes) {
   NoGrad guard;
   if (!recorder() && indices.numel() && (indices.amin().item<int64_t>() < 0 || indices.amax().item<int64_t>() >= classes))
     failWith(Code::IndexOutOfRange, "oneHot: a class of ", nameOf(indices), " is out of range [0, ", classes - 1, "]");
-  return eq(indices.unsqueeze(-1), arange(classes, {.dtype = indices.dtype()})).to(DType::I64);
+  return eq(indices.unsqueeze(-1), arange(classes, {.dtype = indices.dtype(), .device = indices.device()})).to(DType::I64);
 }
 
 } // namespace graphc

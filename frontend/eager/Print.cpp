@@ -178,7 +178,7 @@ std::string toString(const Tensor &tensor, const PrintOptions &options) {
     if (tensor.dim() != 1)
       out += text(", size=(", joined(tensor.sizes()), ")");
   } else {
-    out += Printer(tensor.detach(), options).body(7);
+    out += Printer(tensor.detach().cpu(), options).body(7);
   }
   DType dtype = tensor.dtype();
   // What the numbers show already is left out.

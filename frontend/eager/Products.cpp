@@ -159,7 +159,7 @@ Tensor linear(const TensorArg &x, const Tensor &weight, const Tensor &bias) {
   sizes.push_back(weight.size(0));
   if (weight.numel() == 0) {
     // Nothing is summed: zeros and the bias.
-    Tensor nothing = zeros(sizes, {.dtype = dtype});
+    Tensor nothing = zeros(sizes, {.dtype = dtype, .device = x.device()});
     return bias.defined() ? add(nothing, bias) : nothing;
   }
   Tensor rows = x.dim() == 2 ? Tensor(x) : x.reshape({-1, x.size(-1)});

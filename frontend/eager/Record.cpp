@@ -1,4 +1,5 @@
 // Recorded calls: the autograd node of a function, which runs the function's compiled gradient.
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 #include "frontend/eager/Views.h"
 #include "frontend/graphc/autograd.h"
@@ -76,7 +77,7 @@ public:
     for (size_t i = 0; i < info.inputs.size(); ++i) {
       const GradientInput &input = info.inputs[i];
       if (input.kind == GradientInput::ResultGradient)
-        takeGradient(operands[i], in[input.index], input.index);
+        takeGradient(operands[i], in, input.index);
       else
         restore(saved_[i], operands[i]);
     }
@@ -160,17 +161,24 @@ private:
       detail::denseStrides({operand.dims, static_cast<size_t>(operand.rank)}, operand.strides);
   }
 
+  /// Where the gradients that came are.
+  static detail::DeviceId gradientDevice(const std::vector<TensorRef> &in) {
+    auto given = std::ranges::find_if(in, [](const TensorRef &each) { return bool(each); });
+    return given == in.end() ? detail::DeviceId() : (*given)->storage->device;
+  }
+
   /// A gradient under the sizes the function gave its result.
-  void takeGradient(Operand &operand, TensorRef &gradient, int result) {
+  void takeGradient(Operand &operand, std::vector<TensorRef> &in, int result) {
+    TensorRef &gradient = in[static_cast<size_t>(result)];
     std::span<const int64_t> dims = part(1 + arguments_ + static_cast<size_t>(result));
     if (!gradient) {
       DType dtype = function_->program.results[result].dtype;
       Recorder *tracing = recorder();
-      gradient = tracing ? tracing->full(dtype, dims, 0) : detail::newTensor(dtype, dims);
+      gradient = tracing ? tracing->full(dtype, dims, 0) : newTensorOn(gradientDevice(in), dtype, dims);
       if (!gradient)
         failWith(Code::OutOfMemory, name(), ": no memory for a gradient");
       if (!tracing)
-        std::memset(gradient->data(), 0, static_cast<size_t>(gradient->denseBytes()));
+        fill(*gradient, 0);
     }
     bool same = std::ranges::equal(gradient->sizeSpan(), dims);
     if (!gradient->dense && !same)

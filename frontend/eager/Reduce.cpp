@@ -74,7 +74,7 @@ std::pair<Tensor, Tensor> extreme(const char *name, const char *kind, const Tens
   OpScope scope(name);
   int64_t d = wrapAxis(name, dim, a.dim());
   if (a.dim() == 0)
-    return {a.clone(), zeros({}, {.dtype = DType::I64})};
+    return {a.clone(), zeros({}, {.dtype = DType::I64, .device = a.device()})};
   if (a.size(d) == 0)
     failWith(codes::InvalidArgument, name, ": axis ", d, " of ", nameOf(a), " has no elements, and ", name, " of nothing is not defined");
   Call call(name);
@@ -104,7 +104,7 @@ Tensor argExtreme(const char *name, const char *kind, const Tensor &a, std::opti
   }
   int64_t d = wrapAxis(name, *dim, a.dim());
   if (a.dim() == 0)
-    return zeros({}, {.dtype = DType::I64});
+    return zeros({}, {.dtype = DType::I64, .device = a.device()});
   if (a.size(d) == 0)
     failWith(codes::InvalidArgument, name, ": axis ", d, " of ", nameOf(a), " has no elements, and ", name, " of nothing is not defined");
   Call call(name);

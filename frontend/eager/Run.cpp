@@ -1,4 +1,5 @@
 // Functions to results: one kernel is started here, anything more walks the plan.
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 #include "runtime/exec/Context.h"
 
@@ -233,8 +234,17 @@ void walk(const Function &function, const Form &form, const int64_t *values, std
 
 void runFunction(Function &function, std::span<Operand> operands, std::span<const int64_t> symbols, std::span<TensorRef> results,
                  std::span<TensorImpl *const> into) {
-  if (Recorder *tracing = recorder()) [[unlikely]]
+  detail::DeviceId device;
+  for (const Operand &operand : operands)
+    if (!isOnHost(*operand.tensor)) [[unlikely]]
+      device = operand.tensor->storage->device;
+  if (Recorder *tracing = recorder()) [[unlikely]] {
+    if (device != detail::DeviceId())
+      failWith(Code::DeviceUnavailable, function.name, ": programs on devices other than cpu cannot be traced in this build; call the function itself");
     return tracing->call(function, operands, symbols, results, into);
+  }
+  if (device != detail::DeviceId()) [[unlikely]]
+    return runOnDevice(function, device, operands, symbols, results, into);
   for (Operand &operand : operands) {
     if (!operand.tensor->storage->data) [[unlikely]]
       needElements(*operand.tensor, function.name.c_str());

@@ -1,6 +1,7 @@
 #include "frontend/eager/State.h"
 
 #include "runtime/artifact/ObjectCode.h"
+#include "runtime/devices/Devices.h"
 #include "runtime/memory/HostAllocator.h"
 #include "runtime/plan/Plan.h"
 
@@ -91,6 +92,15 @@ void Services::store(const char *kind, const std::string &key, const std::string
   std::lock_guard lock(storeMutex_);
   if (store_)
     store_->store(kind, key, bytes);
+}
+
+Result<std::shared_ptr<ComputeDevice>> Services::device(const DeviceId &id) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<ComputeDevice> &device = devices_[id.str()];
+  if (!device) {
+    GRAPHC_ASSIGN_OR_RETURN(device, openDevice(id));
+  }
+  return device;
 }
 
 Result<std::shared_ptr<const Executable>> Services::load(CompiledOp op, std::optional<WeightBytes> weights) {

@@ -9,6 +9,7 @@
 #include "frontend/graphc/custom_op.h"
 
 #include <deque>
+#include <map>
 #include <unordered_map>
 
 namespace graphc {
@@ -47,6 +48,8 @@ public:
   std::vector<std::shared_ptr<Function>> functions();
   /// Loads what was compiled, now or earlier. `weights`: bytes of its constants, which are then kept for an artifact.
   Result<std::shared_ptr<const Executable>> load(CompiledOp op, std::optional<WeightBytes> weights = {});
+  /// Opened when first asked for, never closed. Not the CPU.
+  Result<std::shared_ptr<ComputeDevice>> device(const DeviceId &id);
   /// The function stored under `key`, or null; `add` keeps the first of two that raced.
   std::shared_ptr<Function> find(std::string_view key);
   std::shared_ptr<Function> add(std::string_view key, std::shared_ptr<Function> function);
@@ -61,6 +64,7 @@ private:
   std::mutex mutex_;
   KeyMap<std::shared_ptr<Function>> functions_;
   std::deque<OpDefinition> definitions_;
+  std::map<std::string, std::shared_ptr<ComputeDevice>> devices_;
 };
 
 } // namespace eager

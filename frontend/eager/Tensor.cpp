@@ -1,4 +1,5 @@
 // The handle: what a tensor is, reading its elements, conversions.
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/State.h"
 #include "frontend/eager/Views.h"
 #include "frontend/graphc/autograd.h"
@@ -36,13 +37,19 @@ Device::Device(std::string_view text) {
   if (kind_ == DeviceKind::Cpu && index_ != 0)
     wrong("does not exist: there is one cpu");
 }
-Device Device::best() { return cpu(); }
+Device Device::best() {
+  Device cuda(DeviceKind::Cuda);
+  return isDeviceThere(cuda) ? cuda : cpu();
+}
 std::string Device::str() const {
   return kind_ == DeviceKind::Cpu ? "cpu" : (kind_ == DeviceKind::Cuda ? "cuda:" : "sim:") + std::to_string(index_);
 }
 void synchronize(Device device) {
-  if (!device.isCpu())
-    failWith(Code::DeviceUnavailable, "synchronize: device ", device.str(), " is not available to tensors in this build");
+  if (device.isCpu())
+    return;
+  OpScope scope("synchronize");
+  openOrFail("synchronize", device);
+  synchronizeDevice(device);
 }
 
 Index::Index(const Tensor &tensor) : kind(Kind::Tensor), tensor(std::make_shared<const Tensor>(tensor)) {}
@@ -149,13 +156,13 @@ Scalar Tensor::itemScalar() const {
   if (get(impl_).elements != 1)
     failWith(codes::TensorAccess, "item: ", nameOf(*impl_), " has ", impl_->elements, " elements, not one");
   needElements(*impl_, "item");
-  return readScalar(impl_->dtype, impl_->data());
+  return readScalar(impl_->dtype, isOnHost(*impl_) ? impl_->data() : transfer(*impl_, {})->data());
 }
 
 void Tensor::copyElements(DType dtype, void *out) const {
   needElements(get(impl_), "toVector");
   NoGrad guard;
-  Tensor dense = detach().to(dtype).contiguous();
+  Tensor dense = detach().to(dtype).cpu().contiguous();
   std::memcpy(out, dense.dataPtr(), static_cast<size_t>(dense.impl()->denseBytes()));
 }
 
@@ -173,7 +180,8 @@ Tensor Tensor::to(Device device, bool) const {
   get(impl_);
   if (device == this->device())
     return *this;
-  failWith(Code::DeviceUnavailable, "to: device ", device.str(), " is not available to tensors in this build; \"cpu\" is");
+  openOrFail("to", device);
+  return moveNode(*this, device);
 }
 Tensor Tensor::to(DType dtype, MemoryFormat format) const { return to(dtype).contiguous(format); }
 

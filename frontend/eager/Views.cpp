@@ -1,4 +1,5 @@
 #include "frontend/eager/Views.h"
+#include "frontend/eager/DeviceTensors.h"
 #include "frontend/eager/Tracing.h"
 
 #include "frontend/graphc/autograd.h"
@@ -169,6 +170,16 @@ public:
   void apply(std::vector<TensorRef> &in, std::vector<TensorRef> &out, const BackwardOptions &) override { out[0] = in[0]; }
 };
 
+class MoveNode final : public Node {
+public:
+  explicit MoveNode(Device home) : Node(1), home_(home) {}
+  std::string name() const override { return "toBackward"; }
+  void apply(std::vector<TensorRef> &in, std::vector<TensorRef> &out, const BackwardOptions &) override { out[0] = ref(wrap(in[0]).to(home_)); }
+
+private:
+  Device home_;
+};
+
 void setHistory(Tensor &result, NodeRef node, const Tensor &of) {
   node->edges.push_back(gradientEdge(*of.impl()));
   node->sequence = nextSequence();
@@ -180,6 +191,9 @@ void setHistory(Tensor &result, NodeRef node, const Tensor &of) {
 
 /// Adds `gradient` into zeros at the places a view showed; places shown more than once add up.
 Tensor spread(const ViewStep &step, const Tensor &gradient, const std::vector<int64_t> &sizes, const std::vector<int64_t> &strides) {
+  // Places shown more than once are added up on the host.
+  if (step.kind == ViewStep::Strided && !gradient.device().isCpu())
+    return spread(step, gradient.cpu(), sizes, strides).to(gradient.device());
   Tensor dense = gradient.contiguous();
   Tensor result;
   {
@@ -193,7 +207,7 @@ Tensor spread(const ViewStep &step, const Tensor &gradient, const std::vector<in
       Tensor places = viewRaw(flat, {ViewStep::Strided, "asStrided", step.a, step.b, step.c});
       accumulateElements(dense, places);
     } else {
-      result = zeros(sizes, {.dtype = dense.dtype()});
+      result = zeros(sizes, {.dtype = dense.dtype(), .device = dense.device()});
       write(*dense.impl(), *viewRaw(result, step).impl());
     }
   }
@@ -231,7 +245,7 @@ void write(const TensorImpl &from, const TensorImpl &to) {
   if (Recorder *tracing = recorder())
     tracing->write(from, to);
   else
-    detail::copyElements(from, to);
+    copyBetween(from, to);
 }
 
 void accumulateElements(const Tensor &from, const Tensor &to) {
@@ -283,16 +297,27 @@ Tensor viewRecorded(const Tensor &of, ViewStep step, ViewOrigin origin) {
   return view;
 }
 
+Tensor moveNode(const Tensor &of, Device device) {
+  TensorImpl &x = *of.impl();
+  if (recorder())
+    failWith(Code::DeviceUnavailable, "to: a program that is compiled stays on its device; move ", nameOf(x), " before the call");
+  needElements(x, "to");
+  Tensor result = wrap(transfer(x, deviceIdOf(device)));
+  if (ThreadContext::current().gradEnabled && requiresGradNow(x))
+    setHistory(result, NodeRef::adopt(new MoveNode(of.device())), of);
+  return result;
+}
+
 Tensor copyNode(const Tensor &of) {
   TensorImpl &x = *of.impl();
   Recorder *tracing = recorder();
   if (!tracing)
     needElements(x, "clone");
-  TensorRef dense = tracing ? tracing->copy(x) : detail::newTensor(x.dtype, x.sizeSpan());
+  TensorRef dense = tracing ? tracing->copy(x) : newTensorOn(x.storage->device, x.dtype, x.sizeSpan());
   if (!dense)
     failWith(Code::OutOfMemory, "clone: no memory for ", nameOf(x));
   if (!tracing)
-    detail::copyDense(x, dense->data());
+    copyBetween(x, *dense);
   Tensor result = wrap(std::move(dense));
   if (ThreadContext::current().gradEnabled && requiresGradNow(x))
     setHistory(result, NodeRef::adopt(new CopyNode), of);

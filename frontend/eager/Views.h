@@ -20,6 +20,8 @@ Tensor viewRecorded(const Tensor &of, ViewStep step, ViewOrigin origin = ViewOri
 Tensor movedimRaw(const Tensor &of, int64_t from, int64_t to);
 /// A dense copy, recorded.
 Tensor copyNode(const Tensor &of);
+/// A copy on another device; its gradient comes back to this one.
+Tensor moveNode(const Tensor &of, Device device);
 
 /// to = from, of the same sizes and dtype.
 void write(const TensorImpl &from, const TensorImpl &to);

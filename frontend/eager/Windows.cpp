@@ -218,7 +218,7 @@ Tensor adaptiveAvgPool2d(const TensorArg &x, Extents outputSize) {
       for (int64_t k = from; k < to; ++k)
         values[static_cast<size_t>(i * n + k)] = 1.0 / static_cast<double>(to - from);
     }
-    return fromVector(values, {m, n}).to(x.dtype());
+    return fromVector(values, {m, n}, {.device = x.device()}).to(x.dtype());
   };
   return matmul(matmul(averaging(h, out[0]), x), averaging(w, out[1]).t());
 }

@@ -69,7 +69,7 @@ using Formula = std::function<Value(eager::GraphBuilder &, Value, Value, Value)>
 
 /// Whether one launch may serve all; a program that is traced takes them one by one and fuses them itself.
 bool allDense(const std::vector<Tensor> &tensors) {
-  return !eager::recorder() && std::ranges::all_of(tensors, [&](const Tensor &each) { return each.isContiguous() && each.dtype() == tensors[0].dtype(); });
+  return !eager::recorder() && std::ranges::all_of(tensors, [&](const Tensor &each) { return each.device().isCpu() && each.isContiguous() && each.dtype() == tensors[0].dtype(); });
 }
 
 /// x = formula(x, a, b) for every x in place, by one launch; a and b are one tensor for all or one of x's sizes for each.

@@ -87,7 +87,7 @@ void Optimizer::zeroGrad(bool setToNone) {
 /// Whether one kernel may write everything where it lies.
 static bool liesDensely(const Optimizer::Slot &slot) {
   Tensor grad = slot.parameter.grad();
-  return slot.parameter.isContiguous() && grad.isContiguous() && !grad.sharesStorage(slot.parameter) &&
+  return slot.parameter.device().isCpu() && slot.parameter.isContiguous() && grad.isContiguous() && !grad.sharesStorage(slot.parameter) &&
          std::ranges::all_of(slot.state, [](const Tensor &each) { return each.isContiguous(); });
 }
 

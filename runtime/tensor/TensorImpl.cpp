@@ -38,6 +38,15 @@ StorageRef borrowStorage(void *data, int64_t bytes, std::function<void()> onFree
   return StorageRef::adopt(storage);
 }
 
+StorageRef deviceStorage(DeviceId device, uint64_t address, int64_t bytes, std::shared_ptr<void> memory) {
+  StorageRef storage = borrowStorage(reinterpret_cast<void *>(address), bytes, {});
+  if (storage) {
+    storage->device = device;
+    storage->deviceMemory = std::move(memory);
+  }
+  return storage;
+}
+
 void destroy(StorageImpl *storage) {
   int64_t block = storage->blockBytes ? storage->blockBytes : kHeaderBytes;
   if (storage->onFree) {

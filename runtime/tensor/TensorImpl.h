@@ -34,6 +34,8 @@ struct StorageImpl : RefCounted {
   bool inference = false;         // made in inference mode: no versions are counted
   int64_t blockBytes = 0;         // of the allocator's block that begins with this object; 0: borrowed memory
   std::function<void()> *onFree = nullptr; // of borrowed memory
+  /// Of another device than the CPU: what holds the memory. `data` is then an address there and must not be followed here.
+  std::shared_ptr<void> deviceMemory;
 };
 inline void retain(StorageImpl *storage) { addReference(*storage); }
 void destroy(StorageImpl *storage);
@@ -45,6 +47,7 @@ using StorageRef = Ref<StorageImpl>;
 /// Null when there is no memory.
 StorageRef newStorage(int64_t bytes);
 StorageRef borrowStorage(void *data, int64_t bytes, std::function<void()> onFree);
+StorageRef deviceStorage(DeviceId device, uint64_t address, int64_t bytes, std::shared_ptr<void> memory);
 
 struct TensorImpl : RefCounted {
   StorageRef storage;
