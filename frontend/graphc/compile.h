@@ -19,7 +19,13 @@
 // captures, and what an `if` on them decided. A change of what is checked — dtype, rank and sizes of arguments, whether gradients are
 // asked for, train() or eval(), integer arguments, whether a parameter has a .grad — makes the next call trace anew. A size that is
 // declared by a Dim, or has changed once, may be any; where the function computes with it in ways that a program cannot follow (it
-// branches on it, takes its square root), one line of the log says so and the program is for that size alone.
+// branches on it, loops over it, takes its square root), one line of the log says so and the program is for that size alone. Each new
+// combination of open sizes and float arguments costs one trace, without compiling: it shows whether the function still does what the
+// program does; if not, the call has a program of its own.
+//
+// A result is without history, also where gradients are on and the function's own result would have one (the log says so): call
+// backward() inside, or the compiled function under NoGrad. Arguments that share memory which the function changes are an error, and
+// so is a step of a learning-rate schedule inside the function: call schedule.step() after it.
 //
 // Tracing may call the function several times. It must not count on side effects other than those on tensors, modules and optimizers.
 //
@@ -96,7 +102,8 @@ struct CallLeaves {
 struct CallOutcome {
   std::vector<Tensor> results;
   std::vector<int64_t> integers;
-  std::shared_ptr<void> shape; // a result of the function, whose tensors and integers these replace
+  std::vector<double> floats;
+  std::shared_ptr<void> shape; // a result of the function, whose tensors and numbers these replace
 };
 
 class CompiledCore {
@@ -234,13 +241,14 @@ public:
         detail::eachLeaf(*result, results);
         traced.results = std::move(results.leaves.tensors);
         traced.integers = std::move(results.leaves.integers);
+        traced.floats = std::move(results.leaves.floats);
         traced.shape = result;
       }
       return traced;
     });
     if constexpr (!std::is_void_v<Result>) {
       Result result = *static_cast<const Result *>(outcome.shape.get());
-      detail::ReplaceLeaves replace{outcome.results, outcome.integers, {}};
+      detail::ReplaceLeaves replace{outcome.results, outcome.integers, outcome.floats};
       detail::eachLeaf(result, replace);
       return result;
     }

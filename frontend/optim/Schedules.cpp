@@ -2,6 +2,7 @@
 // exactly, and nothing is lost to repeated rounding.
 #include "frontend/graphc/schedules.h"
 
+#include "frontend/eager/Tracing.h"
 #include "frontend/tensor/Raise.h"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ Schedule::Schedule(Optimizer &optimizer) : optimizer_(&optimizer) {
 }
 
 void Schedule::moveTo(int64_t step) {
+  if (eager::recorder())
+    raise(Code::InvalidOption, "schedule: a step inside a compiled function would happen only while it is traced; call schedule.step() after the function");
   step_ = step;
   write();
 }

@@ -5,6 +5,7 @@
 #include "frontend/trace/Program.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace graphc::detail {
 
@@ -25,9 +26,14 @@ struct CompiledCore::State {
         if (!named || !tensor.defined() || tensor.dim() <= dim.axis)
           continue;
         any = true;
-        if (int64_t size = tensor.size(dim.axis); size < dim.lo || size > dim.hi)
+        int64_t size = tensor.size(dim.axis);
+        if (size < dim.lo || size > dim.hi)
           eager::failWith(Code::SymbolRange, "compile: tensor argument ", i, " has size ", size, " in axis ", dim.axis, ", '", dim.name, "' is declared to be in [",
                           dim.lo, ", ", dim.hi, "]");
+        for (const trace::OpenAxis &same : axes)
+          if (int64_t other = leaves.tensors[static_cast<size_t>(same.argument)].size(same.axis); same.name == dim.name && other != size)
+            eager::failWith(Code::SymbolRange, "compile: '", dim.name, "' is ", other, " in tensor argument ", same.argument, " (axis ", same.axis, ") and ", size,
+                            " in tensor argument ", i, " (axis ", dim.axis, "); declare two Dims when these sizes may differ");
         axes.push_back({dim.name, dim.lo, dim.hi, static_cast<int>(i), dim.axis});
       }
       if (!any)
@@ -73,17 +79,25 @@ CallOutcome CompiledCore::call(CallLeaves leaves, const std::function<CallOutcom
   ++state_->report.calls;
   auto &programs = state_->programs;
   std::string reason;
+  std::optional<trace::Program::Recorded> asIs; // what the function does for this call
   // One made for these very sizes is faster than one for all.
   for (bool open : {false, true})
     for (size_t p = 0; p < programs.size(); ++p) {
-      if (programs[p]->hasOpenSizes() != open)
+      if (programs[p]->isOpen() != open)
         continue;
       std::string why = programs[p]->mismatch(leaves);
+      if (why.empty() && !programs[p]->isVerified(leaves)) {
+        if (!asIs)
+          asIs = trace::Program::recordAsIs(state_->settings, leaves, fn);
+        why = programs[p]->verify(*asIs, leaves);
+        if (!why.empty())
+          reason = why = "the function does something else for these values: " + why;
+      }
       if (why.empty()) {
         std::rotate(programs.begin(), programs.begin() + static_cast<std::ptrdiff_t>(p), programs.begin() + static_cast<std::ptrdiff_t>(p) + 1);
         return programs[0]->run(leaves);
       }
-      if (p == 0)
+      if (p == 0 && reason.empty())
         reason = why;
     }
   if (static_cast<int>(programs.size()) >= state_->settings.recompileLimit)

@@ -209,6 +209,10 @@ int Trace::replaced(int base, const TensorImpl &to, int value) {
 }
 
 void Trace::accumulate(const TensorImpl &from, const TensorImpl &to) {
+  Event event{.what = "accumulate"};
+  noteTensor(event, from);
+  noteTensor(event, to);
+  note(std::move(event));
   int value = read(from), base = held(to).value;
   if (from.elements == 0)
     return;

@@ -8,8 +8,10 @@
 #include "runtime/artifact/Artifact.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <bit>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 
 namespace graphc::trace {
 
@@ -70,9 +72,11 @@ void place(HostTensor &entry, DType dtype, std::span<const int64_t> sizes, void 
 } // namespace
 
 Program::Recorded Program::record(const CompileSettings &settings, SizeNames sizes, const std::vector<OpenAxis> &open, const CallLeaves &leaves,
-                                  std::vector<double> floats, const TracedFunction &fn) {
+                                  std::vector<double> floats, const TracedFunction &fn, size_t limit) {
+  if (eager::recorder())
+    failWith(codes::InvalidArgument, "compile: a compiled function was called while another one is traced; call the plain function there");
   Recorded recorded;
-  recorded.trace = std::make_unique<Trace>(std::move(sizes));
+  recorded.trace = std::make_unique<Trace>(std::move(sizes), limit);
   Trace &trace = *recorded.trace;
   Recording recording(trace);
   for (const StateItem &item : settings.state)
@@ -94,7 +98,11 @@ Program::Recorded Program::record(const CompileSettings &settings, SizeNames siz
   CallOutcome outcome = fn(stand);
   for (size_t r = 0; r < outcome.results.size(); ++r)
     recorded.results.push_back(sourceOf(trace, outcome.results[r], r));
+  for (size_t r = 0; r < outcome.results.size(); ++r)
+    if (recorded.withHistory < 0 && recorded.results[r].result >= 0 && outcome.results[r].requiresGrad())
+      recorded.withHistory = static_cast<int>(r);
   recorded.integers = std::move(outcome.integers);
+  recorded.floats = std::move(outcome.floats);
   recorded.shape = std::move(outcome.shape);
   trace.finish();
   return recorded;
@@ -134,22 +142,13 @@ std::string firstDifference(const TraceGraph &a, const TraceGraph &b, const std:
   return "";
 }
 
-/// The op programs by name, in order: what was called, whatever its sizes.
-std::vector<std::string> calledOps(const TraceGraph &graph) {
-  std::vector<std::string> names;
-  for (const TraceGraph::Step &step : graph.steps)
-    if (step.program >= 0)
-      names.push_back(graph.programNames[static_cast<size_t>(step.program)]);
-  return names;
-}
-
-/// Stand-ins that no size and no combination of sizes is likely to be; two sets of them.
+/// Stand-ins that no size and no combination of sizes is likely to be; two sets of them, odd and even.
 SizeNames standIns(const std::vector<OpenAxis> &open, int set) {
   std::vector<SymbolicSize> symbols;
   for (const OpenAxis &axis : open)
     if (std::none_of(symbols.begin(), symbols.end(), [&](const SymbolicSize &known) { return known.name == axis.name; }))
       symbols.push_back({axis.name, axis.lo, axis.hi, 0});
-  constexpr int64_t one[2] = {68719476767, 51539607599}, two[2][2] = {{16777259, 12582941}, {2147483659, 1610612741}};
+  constexpr int64_t one[2] = {68719476767, 51539607598}, two[2][2] = {{16777259, 12582942}, {2147483659, 1610612742}};
   if (symbols.size() > 2)
     failWith(Code::InvalidOption, "compile: ", symbols.size(), " symbolic sizes; two at most can stay open, leave the others out of .dims");
   for (size_t k = 0; k < symbols.size(); ++k)
@@ -157,11 +156,13 @@ SizeNames standIns(const std::vector<OpenAxis> &open, int set) {
   return SizeNames(std::move(symbols));
 }
 
-/// Close to the value, so that what depends on it only roughly stays as it is; not itself.
+/// Close to the value, so that what depends on it only roughly stays as it is; not itself, and no other argument's.
 std::vector<double> standIns(const std::vector<double> &values, int set) {
   std::vector<double> near;
-  for (double value : values)
-    near.push_back(value * (1 + (set + 1) * 0x1.1p-9) + (set + 1) * 0x1.3p-40);
+  for (double value : values) {
+    double away = static_cast<double>(set + 1 + 2 * near.size());
+    near.push_back(value * (1 + away * 0x1.1p-9) + away * 0x1.3p-40);
+  }
   return near;
 }
 
@@ -175,18 +176,23 @@ std::string literalOf(double value, DType dtype) {
 
 } // namespace
 
-std::string Program::recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves, const TracedFunction &fn) {
+Program::Recorded Program::recordAsIs(const CompileSettings &settings, const CallLeaves &leaves, const TracedFunction &fn) {
+  return record(settings, SizeNames(), {}, leaves, leaves.floats, fn, SIZE_MAX);
+}
+
+std::string Program::recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves, const TracedFunction &fn,
+                                const Recorded &asIs) {
   std::vector<double> floats[2] = {standIns(leaves.floats, 0), standIns(leaves.floats, 1)};
-  Recorded first, second, plain;
+  size_t limit = 4 * asIs.trace->events().size() + 1000;
+  Recorded first, second;
   try {
-    first = record(settings, standIns(open, 0), open, leaves, floats[0], fn);
-    second = record(settings, standIns(open, 1), open, leaves, floats[1], fn);
+    first = record(settings, standIns(open, 0), open, leaves, floats[0], fn, limit);
+    second = record(settings, standIns(open, 1), open, leaves, floats[1], fn, limit);
   } catch (const Error &problem) {
     return problem.message();
+  } catch (const std::exception &problem) { // a vector of so many entries, say
+    return problem.what();
   }
-  plain = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
-  if (calledOps(first.trace->graph()) != calledOps(plain.trace->graph()))
-    return "the function branches on it";
   struct Found {
     size_t step, number;
     DType dtype;
@@ -197,13 +203,16 @@ std::string Program::recordOpen(const CompileSettings &settings, const std::vect
     const OpNode &x = a.steps[step].op, &y = b.steps[step].op;
     if (x.op != "constant" || !isFloat(x.results[0].dtype))
       return false;
+    DType dtype = x.results[0].dtype;
+    size_t matches = 0, which = 0;
     for (size_t f = 0; f < leaves.floats.size(); ++f)
-      if (x.attributes.find(literalOf(floats[0][f], x.results[0].dtype)) != std::string::npos &&
-          y.attributes.find(literalOf(floats[1][f], x.results[0].dtype)) != std::string::npos) {
-        found.push_back({step, f, x.results[0].dtype});
-        return true;
+      if (x.attributes.find(literalOf(floats[0][f], dtype)) != std::string::npos && y.attributes.find(literalOf(floats[1][f], dtype)) != std::string::npos) {
+        ++matches;
+        which = f;
       }
-    return false;
+    if (matches == 1)
+      found.push_back({step, which, dtype});
+    return matches == 1;
   };
   std::string difference = firstDifference(a, b, isFloatInput);
   if (difference.empty() && first.integers.size() == second.integers.size())
@@ -219,24 +228,111 @@ std::string Program::recordOpen(const CompileSettings &settings, const std::vect
   trace_ = std::move(first.trace);
   results_ = std::move(first.results);
   resultIntegers_ = std::move(first.integers);
+  resultFloats_ = std::move(first.floats);
   shape_ = std::move(first.shape);
+  standFloats_ = std::move(floats[0]);
+  setOpen(open);
+  return verify(asIs, leaves);
+}
+
+std::vector<int64_t> Program::openValues(const CallLeaves &leaves) const {
+  std::vector<int64_t> values = symbolsOf(leaves);
+  for (double number : leaves.floats)
+    values.push_back(std::bit_cast<int64_t>(number));
+  return values;
+}
+
+bool Program::isVerified(const CallLeaves &leaves) const { return closed_ || verified_.contains(openValues(leaves)); }
+
+std::string Program::verify(const Recorded &asIs, const CallLeaves &leaves) {
+  std::string why = difference(asIs, leaves);
+  if (why.empty()) {
+    constexpr size_t kMostRemembered = 1024;
+    if (verified_.size() >= kMostRemembered)
+      verified_.clear();
+    verified_.insert(openValues(leaves));
+  }
+  return why;
+}
+
+std::string Program::difference(const Recorded &asIs, const CallLeaves &leaves) const {
+  std::vector<int64_t> symbols = symbolsOf(leaves);
+  const std::vector<Event> &mine = trace_->events(), &other = asIs.trace->events();
+  // Strides of axes with one element, and of tensors without any, say nothing.
+  auto plain = [](std::vector<int64_t> numbers, const Event &event) {
+    for (auto [start, rank] : event.views) {
+      bool empty = std::find(numbers.begin() + static_cast<std::ptrdiff_t>(start), numbers.begin() + static_cast<std::ptrdiff_t>(start + rank), 0) !=
+                   numbers.begin() + static_cast<std::ptrdiff_t>(start + rank);
+      for (size_t d = start; d < start + rank; ++d)
+        if (empty || numbers[d] == 1)
+          numbers[d + rank] = 0;
+    }
+    return numbers;
+  };
+  auto valueOf = [&](const Event &event) {
+    for (const FloatInput &input : floatInputs_)
+      if (input.dtype == event.dtype && literalOf(standFloats_[input.number], event.dtype) == literalOf(event.value, event.dtype))
+        return leaves.floats[input.number];
+    bool whole = std::abs(event.value) < 9e15 && event.value == std::trunc(event.value);
+    return whole ? static_cast<double>(trace_->sizes().at(static_cast<int64_t>(event.value), symbols)) : event.value;
+  };
+  for (size_t k = 0; k < std::min(mine.size(), other.size()); ++k) {
+    const Event &x = mine[k], &y = other[k];
+    if (x.what != y.what)
+      return text("op ", k, " is '", x.what, "' in one trace and '", y.what, "' in another");
+    if (x.isConstant && literalOf(valueOf(x), x.dtype) != literalOf(y.value, y.dtype))
+      return text("op ", k, ", '", x.what, "', has the value ", y.value, " and not ", valueOf(x));
+    std::vector<int64_t> numbers = x.views.size() == y.views.size() ? plain(at(x.numbers, symbols), x) : std::vector<int64_t>();
+    if (numbers != plain(y.numbers, y))
+      return text("op ", k, ", '", x.what, "', has other sizes or views: [", joined(numbers), "] and [", joined(plain(y.numbers, y)), "]");
+  }
+  if (mine.size() != other.size())
+    return text("one trace has ", mine.size(), " ops, another ", other.size());
+  for (size_t r = 0; r < std::max(results_.size(), asIs.results.size()); ++r) {
+    if (r >= results_.size() || r >= asIs.results.size())
+      return "the function gives another number of results";
+    const ResultSource &x = results_[r], &y = asIs.results[r];
+    if (x.result != y.result || x.captured != y.captured || x.itself != y.itself || x.defined != y.defined || x.dtype != y.dtype ||
+        at(x.sizes, symbols) != y.sizes || trace_->sizes().at(x.offset, symbols) != y.offset)
+      return text("result ", r, " is another tensor");
+  }
+  if (at(resultIntegers_, symbols) != asIs.integers)
+    return "integers of the result cannot be computed from it";
+  if (resultFloats_ != asIs.floats)
+    return "numbers of the result depend on it";
+  const auto &grads = trace_->gradients(), &others = asIs.trace->gradients();
+  if (!std::ranges::equal(grads, others, [](const LeafGradient &x, const LeafGradient &y) { return x.result == y.result && x.cleared == y.cleared; }))
+    return "other gradients are kept";
+  if (!std::ranges::equal(trace_->stepCounts(), asIs.trace->stepCounts(),
+                          [](const StepCount &x, const StepCount &y) { return x.count == y.count && x.rises == y.rises; }))
+    return "an optimizer makes other steps";
   return "";
 }
 
 std::unique_ptr<Program> Program::make(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves,
                                        const TracedFunction &fn, CompileReport &report) {
   auto started = std::chrono::steady_clock::now();
-  if (eager::recorder())
-    failWith(codes::InvalidArgument, "compile: a compiled function was called while another one is traced; call the plain function there");
-  for (const StateItem &item : settings.state)
-    if (item.optimizer)
-      item.optimizer->makeState();
+  if (!eager::recorder())
+    for (const StateItem &item : settings.state)
+      if (item.optimizer)
+        item.optimizer->makeState();
   auto program = std::make_unique<Program>();
-  bool closed = open.empty() && leaves.floats.empty();
-  if (!closed) {
-    std::string problem = program->recordOpen(settings, open, leaves, fn);
-    closed = !problem.empty();
-    if (closed && settings.log) {
+  Recorded asIs = recordAsIs(settings, leaves, fn);
+  if (settings.verifyTrace) {
+    Recorded again = recordAsIs(settings, leaves, fn);
+    std::string difference = firstDifference(asIs.trace->graph(), again.trace->graph(), [](size_t) { return false; });
+    if (!difference.empty())
+      failWith(codes::InvalidArgument, "compile: the function does something else when it is traced again: ", difference,
+               "; a captured value changes between calls, pass it as an argument");
+  }
+  if (asIs.withHistory >= 0 && settings.log)
+    settings.log(text("result ", asIs.withHistory, " needs a gradient, which results of a compiled function do not carry on: call backward() inside it, "
+                                                   "return detach(), or call it under NoGrad"));
+  program->closed_ = open.empty() && leaves.floats.empty();
+  if (!program->closed_) {
+    std::string problem = program->recordOpen(settings, open, leaves, fn, asIs);
+    program->closed_ = !problem.empty();
+    if (program->closed_ && settings.log) {
       std::vector<std::string> what;
       for (const OpenAxis &axis : open)
         if (std::ranges::find(what, "'" + axis.name + "'") == what.end())
@@ -246,29 +342,30 @@ std::unique_ptr<Program> Program::make(const CompileSettings &settings, const st
       settings.log(graphc::text("compiled for the values of ", joined(what), " at hand alone: ", problem));
     }
   }
-  std::vector<OpenAxis> kept = closed ? std::vector<OpenAxis>() : open;
-  if (closed) {
-    Recorded recorded = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
-    if (settings.verifyTrace) {
-      Recorded again = record(settings, SizeNames(), {}, leaves, leaves.floats, fn);
-      std::string difference = firstDifference(recorded.trace->graph(), again.trace->graph(), [](size_t) { return false; });
-      if (!difference.empty())
-        failWith(codes::InvalidArgument, "compile: the function does something else when it is traced again: ", difference,
-                 "; a captured value changes between calls, pass it as an argument");
-    }
-    program->trace_ = std::move(recorded.trace);
-    program->results_ = std::move(recorded.results);
-    program->resultIntegers_ = std::move(recorded.integers);
-    program->shape_ = std::move(recorded.shape);
+  if (program->closed_) {
+    program->trace_ = std::move(asIs.trace);
+    program->results_ = std::move(asIs.results);
+    program->resultIntegers_ = std::move(asIs.integers);
+    program->resultFloats_ = std::move(asIs.floats);
+    program->shape_ = std::move(asIs.shape);
     program->floats_ = leaves.floats;
+    program->floatInputs_.clear();
+    program->setOpen({});
   }
-  program->guard(settings, kept, leaves);
+  program->guard(settings, leaves);
   report.traceMs = msSince(started);
   program->compile(report);
   return program;
 }
 
-void Program::guard(const CompileSettings &settings, const std::vector<OpenAxis> &open, const CallLeaves &leaves) {
+void Program::setOpen(const std::vector<OpenAxis> &open) {
+  open_ = open;
+  symbolAxis_.clear();
+  for (const SymbolicSize &symbol : trace_->sizes().symbols())
+    symbolAxis_.push_back(static_cast<size_t>(std::ranges::find(open_, symbol.name, &OpenAxis::name) - open_.begin()));
+}
+
+void Program::guard(const CompileSettings &settings, const CallLeaves &leaves) {
   for (const StateItem &item : settings.state) {
     if (!item.module)
       continue;
@@ -278,13 +375,10 @@ void Program::guard(const CompileSettings &settings, const std::vector<OpenAxis>
   }
   gradMode_ = GradMode::isEnabled();
   integers_ = leaves.integers;
-  open_ = open;
   for (const Tensor &tensor : leaves.tensors)
     arguments_.push_back(guardOf(tensor.impl()));
   for (const OpenAxis &axis : open_)
     arguments_[static_cast<size_t>(axis.argument)].sizes[static_cast<size_t>(axis.axis)] = -1;
-  for (const SymbolicSize &symbol : trace_->sizes().symbols())
-    symbolAxis_.push_back(static_cast<size_t>(std::ranges::find(open_, symbol.name, &OpenAxis::name) - open_.begin()));
   for (const Captured &captured : trace_->captured())
     captured_.push_back(guardOf(captured.tensor.get()));
 }
@@ -487,6 +581,38 @@ std::string Program::mismatch(const CallLeaves &leaves) {
   return "";
 }
 
+void Program::checkAliases(const std::vector<TensorImpl *> &tensors) const {
+  const std::vector<Captured> &captured = trace_->captured();
+  auto nameOf = [&](const Captured &one) {
+    return one.parameter >= 0 ? text("tensor argument ", one.parameter)
+                              : text("captured tensor '", trace_->graph().arguments[static_cast<size_t>(one.argument)].name, "'");
+  };
+  // The bytes from the first to the last element; all of the storage for what is read as such.
+  auto range = [&](size_t c) -> std::pair<int64_t, int64_t> {
+    const TensorImpl &tensor = *tensors[c];
+    if (captured[c].parameter < 0)
+      return {0, tensor.storage->bytes};
+    int64_t last = tensor.offset;
+    for (int d = 0; d < tensor.rank; ++d)
+      last += (tensor.sizes[d] - 1) * tensor.strides[d];
+    int64_t bytes = static_cast<int64_t>(sizeOf(tensor.dtype));
+    return {tensor.offset * bytes, tensor.elements == 0 ? tensor.offset * bytes : (last + 1) * bytes};
+  };
+  for (size_t a = 0; a < captured.size(); ++a) {
+    if (captured[a].parameter < 0)
+      continue;
+    for (size_t c = 0; c < captured.size(); ++c) {
+      if (c == a || (captured[c].parameter >= 0 && c < a) || tensors[a]->storage != tensors[c]->storage || (captured[a].updates < 0 && captured[c].updates < 0))
+        continue;
+      auto [start, end] = range(a);
+      auto [from, to] = range(c);
+      if (start < to && from < end)
+        failWith(codes::InvalidArgument, "compile: ", nameOf(captured[a]), " and ", nameOf(captured[c]),
+                 " share memory, which the compiled function changes; give it a clone() of one of them");
+    }
+  }
+}
+
 CallOutcome Program::run(const CallLeaves &leaves) {
   std::vector<TensorRef> kept;
   struct WriteBack {
@@ -494,9 +620,10 @@ CallOutcome Program::run(const CallLeaves &leaves) {
     TensorImpl *to;
   };
   std::vector<WriteBack> writeBacks;
-  std::vector<TensorImpl *> tensors; // whose memory each captured one is
+  std::vector<TensorImpl *> lying, tensors; // those of the call; whose memory each captured one is
   for (const Captured &captured : trace_->captured()) {
     TensorImpl *tensor = tensorOf(captured, leaves);
+    lying.push_back(tensor);
     if (captured.parameter >= 0 && !tensor->dense) {
       NoGrad guard;
       Tensor dense = eager::wrap(TensorRef(tensor)).detach().contiguous();
@@ -516,6 +643,7 @@ CallOutcome Program::run(const CallLeaves &leaves) {
       place(entry, tensor->dtype, {&elements, 1}, tensor->storage->data);
     }
   }
+  checkAliases(lying);
   for (FloatInput &input : floatInputs_)
     eager::writeScalar(leaves.floats[input.number], input.dtype, input.cell);
   std::vector<int64_t> symbols = symbolsOf(leaves);
@@ -568,6 +696,7 @@ CallOutcome Program::run(const CallLeaves &leaves) {
   CallOutcome outcome;
   outcome.shape = shape_;
   outcome.integers = at(resultIntegers_, symbols);
+  outcome.floats = resultFloats_;
   for (const ResultSource &source : results_) {
     if (!source.defined) {
       outcome.results.emplace_back();

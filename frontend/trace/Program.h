@@ -5,6 +5,8 @@
 #include "frontend/trace/Trace.h"
 #include "runtime/exec/Executable.h"
 
+#include <set>
+
 namespace graphc::trace {
 
 /// What must be as it was when the program was traced.
@@ -30,23 +32,6 @@ public:
   static std::unique_ptr<Program> make(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves,
                                        const TracedFunction &fn, CompileReport &report);
 
-  /// Empty when the program holds for this call; else what differs.
-  std::string mismatch(const detail::CallLeaves &leaves);
-  /// The axes of arguments that would have to be open for the program to hold, as far as their sizes go.
-  std::vector<std::pair<OpenAxis, int64_t>> changedSizes(const detail::CallLeaves &leaves) const; // and what they were
-  /// Throws with nothing changed.
-  detail::CallOutcome run(const detail::CallLeaves &leaves);
-  const std::string &ir() const { return text_; }
-  bool hasOpenSizes() const { return !open_.empty(); }
-  /// Compiles it once more with what it only reads as constants, and writes an artifact.
-  void save(const std::string &path) const;
-
-private:
-  struct ModeGuard {
-    const nn::Module *module;
-    bool training;
-    std::string name;
-  };
   /// Where a result of the function comes from.
   struct ResultSource {
     int result = -1;   // of the graph
@@ -56,6 +41,39 @@ private:
     std::vector<int64_t> sizes, strides;
     int64_t offset = 0;
     DType dtype = DType::F32;
+  };
+  /// One run of the function on stand-ins.
+  struct Recorded {
+    std::unique_ptr<Trace> trace;
+    std::vector<ResultSource> results;
+    std::vector<int64_t> integers;
+    std::vector<double> floats;
+    std::shared_ptr<void> shape;
+    int withHistory = -1; // a result that needs a gradient
+  };
+  /// What the function does for the sizes and floats at hand.
+  static Recorded recordAsIs(const CompileSettings &settings, const detail::CallLeaves &leaves, const TracedFunction &fn);
+
+  /// Whether the open sizes and floats are known to be ones that the program was found to be right for, or there are none.
+  bool isVerified(const detail::CallLeaves &leaves) const;
+  /// Empty when `asIs` is what the program does at these sizes and floats, which is remembered; else what differs.
+  std::string verify(const Recorded &asIs, const detail::CallLeaves &leaves);
+  /// Empty when the program holds for this call; else what differs.
+  std::string mismatch(const detail::CallLeaves &leaves);
+  /// The axes of arguments that would have to be open for the program to hold, as far as their sizes go.
+  std::vector<std::pair<OpenAxis, int64_t>> changedSizes(const detail::CallLeaves &leaves) const; // and what they were
+  /// Throws with nothing changed.
+  detail::CallOutcome run(const detail::CallLeaves &leaves);
+  const std::string &ir() const { return text_; }
+  bool isOpen() const { return !closed_; }
+  /// Compiles it once more with what it only reads as constants, and writes an artifact.
+  void save(const std::string &path) const;
+
+private:
+  struct ModeGuard {
+    const nn::Module *module;
+    bool training;
+    std::string name;
   };
   struct NumberCells {
     size_t input; // of the trace's numberInputs()
@@ -68,19 +86,18 @@ private:
     DType dtype;
     std::byte cell[8];
   };
-  /// One run of the function on stand-ins.
-  struct Recorded {
-    std::unique_ptr<Trace> trace;
-    std::vector<ResultSource> results;
-    std::vector<int64_t> integers;
-    std::shared_ptr<void> shape;
-  };
-
   static Recorded record(const CompileSettings &settings, SizeNames sizes, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves,
-                         std::vector<double> floats, const TracedFunction &fn);
+                         std::vector<double> floats, const TracedFunction &fn, size_t limit);
   /// Traces with stand-ins for open sizes and floats; a reason when what comes of them cannot be followed.
-  std::string recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves, const TracedFunction &fn);
-  void guard(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves);
+  std::string recordOpen(const CompileSettings &settings, const std::vector<OpenAxis> &open, const detail::CallLeaves &leaves, const TracedFunction &fn,
+                         const Recorded &asIs);
+  void setOpen(const std::vector<OpenAxis> &open);
+  std::vector<int64_t> openValues(const detail::CallLeaves &leaves) const;
+  /// What differs between the trace with stand-ins and one at the sizes and floats of `leaves`.
+  std::string difference(const Recorded &asIs, const detail::CallLeaves &leaves) const;
+  /// Error: an argument that the program changes shares memory with another tensor it uses.
+  void checkAliases(const std::vector<TensorImpl *> &tensors) const;
+  void guard(const CompileSettings &settings, const detail::CallLeaves &leaves);
   void compile(CompileReport &report);
   static ResultSource sourceOf(Trace &trace, const Tensor &result, size_t number);
   TensorImpl *tensorOf(const Captured &captured, const detail::CallLeaves &leaves) const;
@@ -100,6 +117,10 @@ private:
   bool gradMode_ = true;
   std::vector<ResultSource> results_;
   std::vector<int64_t> resultIntegers_;
+  std::vector<double> resultFloats_;
+  std::vector<double> standFloats_; // what float arguments were in the trace
+  bool closed_ = true;
+  std::set<std::vector<int64_t>> verified_; // open sizes and the bits of floats
   std::shared_ptr<void> shape_;
   std::string text_;
   std::vector<NumberCells> cells_;

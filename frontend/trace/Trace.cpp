@@ -87,6 +87,37 @@ TensorRef Trace::traced(int value) {
   return detail::newView(std::move(storage), v.dtype, v.dims, strides, 0);
 }
 
+//===-- what was asked for ----------------------------------------------------------------------------------------===//
+void Trace::note(Event event) {
+  if (events_.size() >= limit_)
+    failWith(codes::InvalidArgument, "the function does more ops, the larger it is");
+  events_.push_back(std::move(event));
+}
+
+void Trace::noteTensor(Event &event, const TensorImpl &tensor) {
+  auto [known, isNew] = seen_.try_emplace(tensor.storage.get(), static_cast<int64_t>(seen_.size()));
+  if (isNew) {
+    // Which one it is among those that every trace sees, in words that no size can be taken for.
+    int number = held(tensor).captured;
+    if (number >= 0) {
+      const Captured &captured = captured_[static_cast<size_t>(number)];
+      const auto *bytes = reinterpret_cast<const char *>(tensor.storage->data);
+      if (captured.parameter >= 0)
+        event.what += text(" argument", captured.parameter);
+      else if (captured.constant)
+        event.what += text(" constant", std::hash<std::string_view>()(std::string_view(bytes, static_cast<size_t>(tensor.storage->bytes))));
+      else if (captured.gradientOf >= 0)
+        event.what += text(" gradient", captured.gradientOf);
+      else
+        event.what += text(" captured", reinterpret_cast<uintptr_t>(tensor.storage.get()));
+    }
+  }
+  event.views.push_back({event.numbers.size() + 2, static_cast<size_t>(tensor.rank)});
+  event.numbers.insert(event.numbers.end(), {known->second, tensor.offset});
+  event.numbers.insert(event.numbers.end(), tensor.sizes, tensor.sizes + tensor.rank);
+  event.numbers.insert(event.numbers.end(), tensor.strides, tensor.strides + tensor.rank);
+}
+
 //===-- what is read ----------------------------------------------------------------------------------------------===//
 TensorRef Trace::parameter(int index, const TensorImpl &like, std::span<const int64_t> sizes, const std::string &name) {
   int value = argument(name, like.dtype, {sizes.begin(), sizes.end()});
@@ -161,6 +192,7 @@ void Trace::call(eager::Function &function, std::span<const eager::Operand> oper
     graph_.programNames.push_back(function.name);
   }
   step.program = known->second;
+  Event event{.what = function.name};
   for (const eager::Operand &operand : operands) {
     int64_t strides[eager::kMaxRank];
     std::span<const int64_t> dims(operand.dims, static_cast<size_t>(operand.rank));
@@ -168,8 +200,13 @@ void Trace::call(eager::Function &function, std::span<const eager::Operand> oper
       detail::denseStrides(dims, strides);
     else
       std::copy(operand.strides, operand.strides + operand.rank, strides);
+    noteTensor(event, *operand.tensor);
     step.op.operands.push_back(derive(*operand.tensor, operand.tensor->offset, dims, {strides, dims.size()}));
   }
+  for (size_t r = 0; r < into.size(); ++r)
+    if (into[r])
+      noteTensor(event, *into[r]);
+  note(std::move(event));
   std::vector<int64_t> sizes(symbols.begin(), symbols.end());
   for (int64_t size : symbols)
     step.symbols.push_back(sizes_.text(size));
@@ -195,25 +232,41 @@ void Trace::call(eager::Function &function, std::span<const eager::Operand> oper
 }
 
 TensorRef Trace::full(DType dtype, std::span<const int64_t> sizes, Scalar value) {
+  note({.what = "full", .numbers = {sizes.begin(), sizes.end()}, .isConstant = true, .value = value.toDouble(), .dtype = dtype});
   return traced(broadcast(constant(dtype, value), {sizes.begin(), sizes.end()}));
 }
 
 TensorRef Trace::sequence(DType dtype, int64_t count, int64_t first, int64_t step) {
+  note({.what = "sequence", .numbers = {count, first, step}, .dtype = dtype});
   return traced(emit("iota", {}, graphc::text("axis = 0 : i64, start = ", eager::number(static_cast<double>(first)), " : f64, step = ",
                                       eager::number(static_cast<double>(step)), " : f64"),
                      dtype, {count}));
 }
 
-TensorRef Trace::copy(const TensorImpl &from) { return traced(read(from)); }
+TensorRef Trace::copy(const TensorImpl &from) {
+  Event event{.what = "copy"};
+  noteTensor(event, from);
+  note(std::move(event));
+  return traced(read(from));
+}
 
 void Trace::store(const TensorImpl &to, int value) {
   int base = held(to).value;
   held(to).value = replaced(base, to, value);
 }
 
-void Trace::write(const TensorImpl &from, const TensorImpl &to) { store(to, read(from)); }
+void Trace::write(const TensorImpl &from, const TensorImpl &to) {
+  Event event{.what = "write"};
+  noteTensor(event, from);
+  noteTensor(event, to);
+  note(std::move(event));
+  store(to, read(from));
+}
 
 void Trace::fill(const TensorImpl &to, Scalar value) {
+  Event event{.what = "fill", .isConstant = true, .value = value.toDouble(), .dtype = to.dtype};
+  noteTensor(event, to);
+  note(std::move(event));
   store(to, broadcast(constant(to.dtype, value), {to.sizes, to.sizes + to.rank}));
 }
 
@@ -225,6 +278,7 @@ std::pair<TensorRef, TensorRef> Trace::random(int64_t count, int64_t perBlock) {
     offsetValue_ = argument("random offset", DType::I64, {});
     offsetArgument_ = static_cast<int>(graph_.arguments.size()) - 1;
   }
+  note({.what = "random", .numbers = {count, perBlock}});
   int offset = offsetValue_;
   for (auto [before, block] : draws_) {
     int blocks = sizes_.isSymbolic(before) ? sizeNumber(graphc::text("(", sizes_.text(before), " + ", block - 1, ") floordiv ", block), DType::I64)
@@ -260,6 +314,7 @@ std::vector<TensorRef> Trace::numbers(const void *owner, size_t group, int64_t *
   auto known = std::find_if(steps_.begin(), steps_.end(), [&](const StepCount &count) { return count.count == step; });
   assert(known != steps_.end() && "a step count is noted before it rises");
   numbers_[at].counts.emplace_back(step, *step - known->before);
+  note({.what = text("numbers ", at, " step ", *step - known->before)});
   return numbers_[at].tensors;
 }
 
@@ -335,6 +390,9 @@ std::vector<Tensor> Trace::branch(const Tensor &condition, const std::function<s
 
 //===-- the end ---------------------------------------------------------------------------------------------------===//
 int Trace::result(const TensorImpl &tensor, const std::string &name) {
+  Event event{.what = "result"};
+  noteTensor(event, tensor);
+  note(std::move(event));
   graph_.results.push_back({name, read(tensor), -1});
   return static_cast<int>(graph_.results.size()) - 1;
 }

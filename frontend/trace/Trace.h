@@ -61,9 +61,21 @@ struct LeafGradient {
   bool cleared = false;
 };
 
+/// What the function asked for: unlike the op programs it became, which join axes and know sizes of 1, the same for every size once
+/// its numbers are put in.
+struct Event {
+  std::string what;
+  std::vector<int64_t> numbers;  // sizes, or made of them
+  std::vector<std::pair<size_t, size_t>> views; // where sizes of a tensor begin in `numbers`, and how many; so many strides follow
+  bool isConstant = false;
+  double value = 0;              // of a constant
+  DType dtype = DType::F32;
+};
+
 class Trace final : public eager::Recorder {
 public:
-  explicit Trace(SizeNames sizes) : sizes_(std::move(sizes)) {}
+  /// More events than `limit` are an error: the function does more, the larger a size is.
+  explicit Trace(SizeNames sizes, size_t limit = SIZE_MAX) : sizes_(std::move(sizes)), limit_(limit) {}
   ~Trace() override;
 
   /// A stand-in for an argument of the call.
@@ -80,6 +92,7 @@ public:
   const std::vector<NumberInput> &numberInputs() const { return numbers_; }
   const std::vector<StepCount> &stepCounts() const { return steps_; }
   const std::vector<LeafGradient> &gradients() const { return gradients_; }
+  const std::vector<Event> &events() const { return events_; }
   int keyArgument() const { return keyArgument_; }
   int offsetArgument() const { return offsetArgument_; }
   /// Blocks of random numbers that one run takes, at these values of the symbols.
@@ -123,6 +136,9 @@ private:
   struct Place;
   friend struct Place;
 
+  /// Notes an event; the storages of its tensors are numbered in the order in which they appear.
+  void note(Event event);
+  void noteTensor(Event &event, const TensorImpl &tensor);
   int argument(const std::string &name, DType dtype, std::vector<int64_t> dims);
   int emit(OpNode node, Value value);
   int emit(const std::string &op, std::vector<int> operands, const std::string &attributes, DType dtype, std::vector<int64_t> dims);
@@ -146,6 +162,9 @@ private:
   int replacedRegion(int base, int value, std::span<const int64_t> starts, size_t axis);
 
   SizeNames sizes_;
+  size_t limit_;
+  std::vector<Event> events_;
+  std::unordered_map<const StorageImpl *, int64_t> seen_;
   TraceGraph graph_;
   std::vector<Value> values_;
   std::unordered_map<const StorageImpl *, Held> storages_;
