@@ -280,6 +280,10 @@ std::string Program::difference(const Recorded &asIs, const CallLeaves &leaves) 
     const Event &x = mine[k], &y = other[k];
     if (x.what != y.what)
       return text("op ", k, " is '", x.what, "' in one trace and '", y.what, "' in another");
+    // Where no size is open, sizes are the same ones, and so are the op programs.
+    if (x.program >= 0 && open_.empty() &&
+        trace_->graph().programs[static_cast<size_t>(x.program)].text != asIs.trace->graph().programs[static_cast<size_t>(y.program)].text)
+      return text("op ", k, ", '", x.what, "', has other attributes");
     if (x.isConstant && literalOf(valueOf(x), x.dtype) != literalOf(y.value, y.dtype))
       return text("op ", k, ", '", x.what, "', has the value ", y.value, " and not ", valueOf(x));
     std::vector<int64_t> numbers = x.views.size() == y.views.size() ? plain(at(x.numbers, symbols), x) : std::vector<int64_t>();

@@ -192,7 +192,7 @@ void Trace::call(eager::Function &function, std::span<const eager::Operand> oper
     graph_.programNames.push_back(function.name);
   }
   step.program = known->second;
-  Event event{.what = function.name};
+  Event event{.what = function.name, .program = step.program};
   for (const eager::Operand &operand : operands) {
     int64_t strides[eager::kMaxRank];
     std::span<const int64_t> dims(operand.dims, static_cast<size_t>(operand.rank));

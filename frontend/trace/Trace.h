@@ -65,6 +65,7 @@ struct LeafGradient {
 /// its numbers are put in.
 struct Event {
   std::string what;
+  int program = -1;              // of the graph
   std::vector<int64_t> numbers;  // sizes, or made of them
   std::vector<std::pair<size_t, size_t>> views; // where sizes of a tensor begin in `numbers`, and how many; so many strides follow
   bool isConstant = false;

@@ -64,6 +64,9 @@ TEST(CompileOpenValues, BranchesOnAFloatHoldForEachValue) {
   for (double s : {1., -1., 2., -2., 0., 3., -3., 4., -5., -6.})
     EXPECT_EQ(fast(ones({1}), s).item<double>(), s > 0 ? 2 : 3) << s;
   EXPECT_LE(fast.report().programs, 4);
+  auto along = compile([](Tensor x, double axis) { return x.cumsum(static_cast<int64_t>(axis)); });
+  for (double axis : {0., 1., 0.})
+    EXPECT_EQ(along(ones({2, 2}), axis)[0][1].item<double>(), axis + 1);
   auto cut = compile([](Tensor x, double n) { return x.slice(0, 0, static_cast<int64_t>(n)); });
   for (int64_t n : {3, 5, 3})
     EXPECT_EQ(cut(ones({10}), static_cast<double>(n)).size(0), n);
