@@ -4,6 +4,7 @@
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/base/TensorCodes.h"
 
 using namespace mlir;
 
@@ -58,10 +59,10 @@ static FailureOr<SmallVector<Type>> inferTypes(OperationName name, ValueRange op
 Result<Operation *> buildOp(OpBuilder &b, const OpNode &node, ValueRange operands, Location loc) {
   auto attributes = dyn_cast_or_null<DictionaryAttr>(parseAttribute("{" + node.attributes + "}", b.getContext()));
   if (!attributes)
-    return error(Code::Internal, "the attributes {", node.attributes, "} do not parse");
+    return error(codes::InvalidArgument, "the attributes {", node.attributes, "} of graph op \"", node.op, "\" do not parse");
   OperationState state(loc, "graph." + node.op);
   if (!state.name.isRegistered())
-    return error(Code::Internal, "there is no graph op \"", node.op, "\"");
+    return error(codes::InvalidArgument, "there is no graph op \"", node.op, "\"");
   state.addOperands(operands);
   state.addAttributes(attributes.getValue());
   for (const OpValueType &type : node.results) {

@@ -17,6 +17,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/vjp/Vjp.h"
+#include "runtime/base/TensorCodes.h"
 
 #include <mutex>
 
@@ -55,6 +56,20 @@ OpValueType valueType(Type type) {
   for (AffineExpr dim : graph::dimsOf(type))
     result.dims.push_back(graph::toString(dim));
   return result;
+}
+
+/// The sizes that values have together.
+SmallVector<AffineExpr> broadcastDims(ArrayRef<Type> types) {
+  SmallVector<AffineExpr> together;
+  for (Type type : types) {
+    auto dims = graph::dimsOf(type);
+    if (dims.size() > together.size())
+      together.insert(together.begin(), dims.size() - together.size(), graph::constantDim(1, type.getContext()));
+    for (auto [at, dim] : llvm::zip(llvm::reverse(together), llvm::reverse(dims)))
+      if (!graph::isSize(dim, 1))
+        at = dim;
+  }
+  return together;
 }
 
 /// One past the largest symbol s<i> that types and attributes mention.
@@ -165,9 +180,13 @@ struct OpCompiler::State {
       for (int operand : node.operands)
         operands.push_back(values[operand]);
       auto built = buildOp(b, node, operands, NameLoc::get(b.getStringAttr(node.op)));
+      if (built.status().code() == codes::InvalidArgument && !problems.empty())
+        return error(codes::InvalidArgument, built.status().message(), ": ", problems);
       if (!built.ok())
         return failure(built.status().code(), built.status().message());
       Operation *op = *built;
+      if (graph.elementwise && op->getNumOperands() && !isa<graph::Elementwise, graph::CastOp>(op))
+        return error(codes::InvalidArgument, "it is defined as elementwise, but its formula uses \"", node.op, "\", which is not; leave .elementwise out");
       values.append(op->result_begin(), op->result_end());
     }
     SmallVector<Value> results;
@@ -175,6 +194,12 @@ struct OpCompiler::State {
       results.push_back(values[result]);
     func::ReturnOp::create(b, b.getUnknownLoc(), results);
     func.setFunctionType(b.getFunctionType(arguments, TypeRange(ValueRange(results))));
+    if (graph.elementwise) {
+      SmallVector<AffineExpr> together = broadcastDims(arguments);
+      for (Type type : func.getResultTypes())
+        if (ArrayRef<AffineExpr>(graph::dimsOf(type)) != ArrayRef<AffineExpr>(together))
+          return error(Code::ShapeMismatch, "it is defined as elementwise, but its formula does not give the sizes that all operands have together");
+    }
     return programOf(*module);
   }
 

@@ -33,6 +33,7 @@ struct OpGraph {
   std::vector<OpValueType> arguments;
   std::vector<OpNode> nodes;
   std::vector<int> results;
+  bool elementwise = false; // it must be: every op with operands is, results have the sizes that the arguments have together
 };
 
 /// A verified graph as text, with the types of what goes in and out.

@@ -5,47 +5,98 @@
 #include "frontend/graphc/ops.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 namespace graphc {
 
 using namespace eager;
 using Value = GraphBuilder::Value;
 
+namespace {
+/// The formula that this thread evaluates, the innermost one.
+class Formula {
+public:
+  Formula(const std::string &op, GraphBuilder &graph) : graph(graph), op_(op), outer_(std::exchange(current_, this)) {
+    static std::atomic<uint64_t> formulas = 0;
+    number = ++formulas;
+  }
+  ~Formula() { current_ = outer_; }
+  Formula(const Formula &) = delete;
+  Formula &operator=(const Formula &) = delete;
+
+  /// What it gives; of a container that it reads past the end, an error in the op's name.
+  template <typename Evaluate>
+  auto value(Evaluate &&evaluate) const {
+    try {
+      return evaluate();
+    } catch (const std::out_of_range &problem) {
+      failWith(codes::InvalidArgument, op_, ": its formula reads an operand or a number that is not there: ", problem.what());
+    }
+  }
+
+  static Formula &of(uint64_t number) {
+    if (number == 0)
+      failWith(codes::InvalidArgument, current_ ? current_->op_ : "an op", ": its formula uses an undefined value");
+    if (!current_)
+      failWith(codes::InvalidArgument, "a value of a formula is used outside of it; values last as long as their formula is evaluated");
+    if (number != current_->number)
+      failWith(codes::InvalidArgument, current_->op_, ": its formula uses a value of another formula; values last as long as their formula is evaluated");
+    return *current_;
+  }
+
+  GraphBuilder &graph;
+  uint64_t number;
+
+private:
+  const std::string &op_;
+  Formula *outer_;
+  static thread_local Formula *current_;
+};
+thread_local Formula *Formula::current_ = nullptr;
+} // namespace
+
 struct OpValue::Access {
-  static OpValue make(GraphBuilder &graph, Value value, DType dtype) {
+  static OpValue make(const Formula &formula, Value value, DType dtype) {
     OpValue made;
-    made.graph_ = &graph;
+    made.formula_ = formula.number;
     made.id_ = value.id;
     made.dtype_ = dtype;
     return made;
   }
-  static GraphBuilder &graph(const OpValue &value) {
-    if (!value.graph_)
-      failWith(codes::InvalidArgument, "a formula uses an undefined value");
-    return *value.graph_;
+  static Formula &formula(const OpValue &value) { return Formula::of(value.formula_); }
+  static Value value(const OpValue &value) {
+    formula(value);
+    return {value.id_};
   }
-  static Value value(const OpValue &value) { return {value.id_}; }
 };
 using Access = OpValue::Access;
+
+double OpNumbers::operator[](size_t index) const {
+  if (index >= numbers_.size()) {
+    const char *op = OpScope::current();
+    failWith(codes::InvalidArgument, op ? op : "OpNumbers", ": it needs number ", index, "; ", numbers_.size(), " were given");
+  }
+  return numbers_[index];
+}
 
 //===-- what formulas are written with ----------------------------------------------------------------------------===//
 OpValue graphOp(const std::string &op, const std::vector<OpValue> &operands, const std::string &attributes, std::optional<DType> result) {
   if (operands.empty())
     failWith(codes::InvalidArgument, op, ": a formula gives it no operands");
   std::vector<Value> values;
-  for (const OpValue &operand : operands) {
-    Access::graph(operand);
+  for (const OpValue &operand : operands)
     values.push_back(Access::value(operand));
-  }
-  GraphBuilder &g = Access::graph(operands[0]);
-  return Access::make(g, g.op(op, values, attributes), result.value_or(operands[0].dtype()));
+  const Formula &formula = Access::formula(operands[0]);
+  return Access::make(formula, formula.graph.op(op, values, attributes), result.value_or(operands[0].dtype()));
 }
 
 static OpValue numberLike(OpValue like, double number) {
-  GraphBuilder &g = Access::graph(like);
-  return Access::make(g, g.constant(number, like.dtype()), like.dtype());
+  const Formula &formula = Access::formula(like);
+  return Access::make(formula, formula.graph.constant(number, like.dtype()), like.dtype());
 }
 
 OpValue operator+(OpValue a, OpValue b) { return graphOp("add", {a, b}); }
@@ -116,12 +167,15 @@ OpGradient ownGradient(const OpDefinition &definition, const OpNumbers &numbers,
         gradient.inputs.push_back({kind, i < operands ? static_cast<int>(i) : 0});
       }
     GraphBuilder g(arguments);
+    if (definition.elementwise)
+      g.mustBeElementwise();
+    Formula formula(definition.name, g);
     std::vector<OpValue> values;
     int at = 0;
     for (size_t i = 0; i < all.size(); ++i)
-      values.push_back(Access::make(g, used[i] ? g.input(at++) : Value{}, all[i].dtype));
+      values.push_back(Access::make(formula, used[i] ? g.input(at++) : Value{}, all[i].dtype));
     OpGradientValues seen{{values.begin(), values.begin() + static_cast<std::ptrdiff_t>(operands)}, values[operands], values[operands + 1]};
-    std::vector<OpValue> given = definition.gradient(seen, numbers);
+    std::vector<OpValue> given = formula.value([&] { return definition.gradient(seen, numbers); });
     if (given.size() != operands)
       failWith(codes::InvalidArgument, definition.name, ": the gradient formula gives ", given.size(), " gradients for ", operands, " operands");
     std::vector<size_t> whose; // of each result
@@ -207,12 +261,13 @@ Tensor CustomOp::operator()(const std::vector<Tensor> &given, const OpNumbers &n
   if (definition.gradient)
     call.gradient([&definition, numbers](const OpProgram &program, uint64_t needs) { return ownGradient(definition, numbers, program, needs); });
   Tensor result = call.run([&](GraphBuilder &g) {
+    if (definition.elementwise)
+      g.mustBeElementwise();
+    Formula formula(definition.name, g);
     std::vector<OpValue> values;
     for (int i = 0; i < g.inputs(); ++i)
-      values.push_back(Access::make(g, g.input(i), dtype));
-    OpValue value = definition.formula(values, numbers);
-    Access::graph(value);
-    g.result(Access::value(value));
+      values.push_back(Access::make(formula, g.input(i), dtype));
+    g.result(Access::value(formula.value([&] { return definition.formula(values, numbers); })));
   });
   if (promised && !std::ranges::equal(*promised, result.sizes()))
     failWith(Code::ShapeMismatch, definition.name, ": the shape rule says [", joined(*promised), "], the formula gives [", joined(result.sizes()), "]");

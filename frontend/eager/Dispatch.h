@@ -72,6 +72,8 @@ public:
   Value mul(Value a, Value b) { return op("mul", {a, b}); }
   Value div(Value a, Value b) { return op("div", {a, b}); }
   void result(Value value) { graph_.results.push_back(value.id); }
+  /// Building it fails unless it is elementwise.
+  void mustBeElementwise() { graph_.elementwise = true; }
 
   OpGraph take() { return std::move(graph_); }
 

@@ -17,20 +17,17 @@
 
 namespace graphc {
 
-namespace eager {
-class GraphBuilder;
-} // namespace eager
-
-/// A value of a formula: what a tensor will hold when the op runs. Sizes broadcast; dtypes of two operands must be one.
+/// A value of a formula: what a tensor will hold when the op runs. Sizes broadcast; dtypes of two operands must be one. It belongs
+/// to one evaluation of the formula: using it in another is an error.
 class OpValue {
 public:
   OpValue() = default; // none: the gradient of an operand that has none
-  bool defined() const { return graph_ != nullptr; }
+  bool defined() const { return formula_ != 0; }
   DType dtype() const { return dtype_; }
 
   struct Access; // of the builder
 private:
-  eager::GraphBuilder *graph_ = nullptr;
+  uint64_t formula_ = 0; // the evaluation it belongs to
   int id_ = -1;
   DType dtype_ = DType::F32;
 };
@@ -75,7 +72,22 @@ OpValue amax(OpValue a, const std::vector<int64_t> &axes, bool keepdim = false);
 /// [.., m, k] times [.., k, n]; either may lie transposed.
 OpValue matmul(OpValue a, OpValue b, bool transposeA = false, bool transposeB = false);
 
-using OpNumbers = std::vector<double>;
+/// Numbers that an op is called with. Reading one that was not given is an error.
+class OpNumbers {
+public:
+  OpNumbers() = default;
+  OpNumbers(std::initializer_list<double> numbers) : numbers_(numbers) {}
+  OpNumbers(std::vector<double> numbers) : numbers_(std::move(numbers)) {}
+  double operator[](size_t index) const;
+  double at(size_t index) const { return (*this)[index]; }
+  size_t size() const { return numbers_.size(); }
+  bool empty() const { return numbers_.empty(); }
+  auto begin() const { return numbers_.begin(); }
+  auto end() const { return numbers_.end(); }
+
+private:
+  std::vector<double> numbers_;
+};
 using OpShapes = std::vector<std::vector<int64_t>>;
 
 struct OpGradientValues {
@@ -86,7 +98,8 @@ struct OpGradientValues {
 struct OpDefinition {
   std::string name; // what errors and gradient nodes call it
   int operands = 1;
-  /// The formula is elementwise: operands broadcast, and their ranks do not matter to the code.
+  /// The formula is elementwise: operands broadcast, and their ranks do not matter to the code. An error when it uses an op that
+  /// is not.
   bool elementwise = false;
   /// Sizes of the result from those of the operands; throws graphc::Error when they do not fit. Default: what the formula gives.
   std::function<std::vector<int64_t>(const OpShapes &operands, const OpNumbers &numbers)> shape;

@@ -95,7 +95,49 @@ TEST(CustomOp, misuse) {
                             .formula = [](const std::vector<OpValue> &x, const OpNumbers &) { return x[0] * 2.0; }});
   EXPECT_EQ(messageOf([&] { liar({zeros({2})}); }, Code::ShapeMismatch), "liar: the shape rule says [7], the formula gives [2]");
   CustomOp unknown = defineOp({.name = "unknown", .formula = [](const std::vector<OpValue> &x, const OpNumbers &) { return graphOp("no_such_op", x); }});
-  EXPECT_EQ(messageOf([&] { unknown({zeros({2})}); }, Code::Internal), "unknown: there is no graph op \"no_such_op\"");
+  EXPECT_EQ(messageOf([&] { unknown({zeros({2})}); }, codes::InvalidArgument), "unknown: there is no graph op \"no_such_op\"");
+  CustomOp garbled = defineOp({.name = "garbled", .formula = [](const std::vector<OpValue> &x, const OpNumbers &) { return graphOp("neg", x, "nonsense = {"); }});
+  EXPECT_THAT(messageOf([&] { garbled({zeros({2})}); }, codes::InvalidArgument),
+              testing::StartsWith("garbled: the attributes {nonsense = {} of graph op \"neg\" do not parse"));
+  EXPECT_EQ(messageOf([&] { op({zeros({2})}); }, codes::InvalidArgument), "steepTanh: it needs number 0; 0 were given");
+  CustomOp second = defineOp({.name = "second", .formula = [](const std::vector<OpValue> &x, const OpNumbers &) { return x.at(1); }});
+  EXPECT_THAT(messageOf([&] { second({zeros({2})}); }, codes::InvalidArgument),
+              testing::StartsWith("second: its formula reads an operand or a number that is not there"));
+  CustomOp nothing = defineOp({.name = "nothing", .formula = [](const std::vector<OpValue> &, const OpNumbers &) { return OpValue(); }});
+  EXPECT_EQ(messageOf([&] { nothing({zeros({2})}); }, codes::InvalidArgument), "nothing: its formula uses an undefined value");
+}
+
+TEST(CustomOp, elementwiseFormulasUseElementwiseOpsOnly) {
+  using Values = std::vector<OpValue>;
+  Tensor x = arange(6, {.dtype = DType::F32}).reshape({3, 2});
+  const char *refused = "it is defined as elementwise, but its formula uses \"reduce\", which is not; leave .elementwise out";
+  CustomOp total = defineOp({.name = "total", .elementwise = true, .formula = [](const Values &v, const OpNumbers &) { return sum(v[0], {0}); }});
+  EXPECT_EQ(messageOf([&] { total({x}); }, codes::InvalidArgument), text("total: ", refused));
+  // Of the right sizes, but over dims that elementwise code merges.
+  CustomOp shifted = defineOp({.name = "shifted", .elementwise = true, .formula = [](const Values &v, const OpNumbers &) { return v[0] - amax(v[0], {0}, true); }});
+  EXPECT_EQ(messageOf([&] { shifted({x}); }, codes::InvalidArgument), text("shifted: ", refused));
+  CustomOp first = defineOp({.name = "first", .operands = 2, .elementwise = true, .formula = [](const Values &v, const OpNumbers &) { return v[0] * 2.0; }});
+  expectValues(first({x, x}), {3, 2}, {0, 2, 4, 6, 8, 10});
+  EXPECT_EQ(messageOf([&] { first({ones({3, 1}), x}); }, Code::ShapeMismatch),
+            "first: it is defined as elementwise, but its formula does not give the sizes that all operands have together");
+  CustomOp steep = defineOp({.name = "steepSum",
+                             .elementwise = true,
+                             .formula = [](const Values &v, const OpNumbers &) { return v[0] * 2.0; },
+                             .gradient = [](const OpGradientValues &v, const OpNumbers &) { return std::vector{v.gradient + sum(v.gradient, {0}, true)}; }});
+  Tensor leaf = x.clone().requiresGrad_();
+  EXPECT_THAT(messageOf([&] { steep({leaf}).sum().backward(); }, codes::InvalidArgument), testing::HasSubstr(refused));
+}
+
+TEST(CustomOp, valuesOfAnotherFormulaAreRefused) {
+  OpValue kept;
+  CustomOp keeper = defineOp({.name = "keeper", .formula = [&](const std::vector<OpValue> &x, const OpNumbers &) { return kept = exp(x[0]); }});
+  keeper({ones({1})});
+  CustomOp borrower = defineOp({.name = "borrower", .formula = [&](const std::vector<OpValue> &x, const OpNumbers &) { return x[0] + kept; }});
+  EXPECT_EQ(messageOf([&] { borrower({ones({1})}); }, codes::InvalidArgument),
+            "borrower: its formula uses a value of another formula; values last as long as their formula is evaluated");
+  CustomOp echo = defineOp({.name = "echo", .formula = [&](const std::vector<OpValue> &, const OpNumbers &) { return kept; }});
+  EXPECT_THAT(messageOf([&] { echo({ones({1})}); }, codes::InvalidArgument), testing::StartsWith("echo: its formula uses a value of another formula"));
+  EXPECT_THAT(messageOf([&] { exp(kept); }, codes::InvalidArgument), testing::HasSubstr("outside of it"));
 }
 
 TEST(Streams, onTheCpuEverythingIsInOrder) {
