@@ -73,6 +73,11 @@ void openOrFail(const char *what, Device device) {
     failWith(found.status().code(), what, ": ", found.status().message());
 }
 
+CachingAllocator &deviceMemory(const char *what, Device device) {
+  openOrFail(what, device);
+  return opened(deviceIdOf(device))->memory();
+}
+
 bool isDeviceThere(Device device) { return device.isCpu() || Services::get().device(runtimeId(deviceIdOf(device))).ok(); }
 
 void synchronizeDevice(Device device) { check(opened(deviceIdOf(device))->synchronize()); }

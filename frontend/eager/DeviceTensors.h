@@ -12,6 +12,8 @@ inline detail::DeviceId deviceIdOf(Device device) { return {static_cast<uint8_t>
 
 /// Throws, with the reason and what to do, when there is no such device.
 void openOrFail(const char *what, Device device);
+/// Its allocator; an error in the name of `what` when it cannot be opened. Not the CPU.
+CachingAllocator &deviceMemory(const char *what, Device device);
 
 bool isDeviceThere(Device device);
 /// Waits, and reports what went wrong meanwhile.

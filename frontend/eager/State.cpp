@@ -1,5 +1,6 @@
 #include "frontend/eager/State.h"
 
+#include "frontend/eager/DeviceTensors.h"
 #include "runtime/artifact/ObjectCode.h"
 #include "runtime/devices/Devices.h"
 #include "runtime/memory/HostAllocator.h"
@@ -184,20 +185,26 @@ Generator &generator() { return ThreadContext::current().generator(); }
 void setOpCacheFolder(const std::string &folder) { eager::Services::get().setStore(folder); }
 
 namespace memory {
-static void onlyCpu(Device device) {
-  if (!device.isCpu())
-    throw Error(error(Code::DeviceUnavailable, "device ", device.str(), " is not available to tensors in this build"));
-}
 Stats stats(Device device) {
-  onlyCpu(device);
+  if (!device.isCpu()) {
+    MemoryStatistics found = eager::deviceMemory("memory::stats", device).statistics();
+    const MemoryStatistic &used = found.allocatedBytes.all;
+    return {used.current, used.peak, found.reservedBytes.all.current - used.current, found.allocation.all.allocated};
+  }
   HostMemoryStats host = hostMemoryStats();
   return {host.allocated, host.peakAllocated, host.cached, host.allocations};
 }
 void resetPeak(Device device) {
-  onlyCpu(device);
+  if (!device.isCpu())
+    return eager::deviceMemory("memory::resetPeak", device).resetPeaks();
   resetHostMemoryPeak();
 }
-void emptyCache() { emptyHostCache(); }
+void emptyCache(Device device) {
+  if (device.isCpu())
+    return emptyHostCache();
+  if (Status emptied = eager::deviceMemory("memory::emptyCache", device).emptyCache(); !emptied.ok())
+    throw Error(emptied);
+}
 } // namespace memory
 
 } // namespace graphc

@@ -76,14 +76,15 @@ DType defaultDtype();
 void setOpCacheFolder(const std::string &folder);
 
 namespace memory {
-/// Bytes of tensors: what is in use, the most there ever was since resetPeak(), and what is kept for reuse.
+/// Bytes of tensors: what is in use, the most there ever was since resetPeak(), and what is kept for reuse; and how often memory
+/// was asked for. Of any device; one that is not there is an error.
 struct Stats {
   int64_t allocated = 0, peakAllocated = 0, cached = 0, allocations = 0;
 };
 Stats stats(Device device = Device::cpu());
 void resetPeak(Device device = Device::cpu());
-/// Gives cached blocks back to the system.
-void emptyCache();
+/// Gives cached blocks back to the system, or to the device's driver.
+void emptyCache(Device device = Device::cpu());
 } // namespace memory
 
 } // namespace graphc

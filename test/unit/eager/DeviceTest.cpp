@@ -103,6 +103,29 @@ TEST_F(OnDevice, trainsLikeTheCpu) {
   expectClose(train(sim), train(Device::cpu()), 1e-4);
 }
 
+TEST_F(OnDevice, memoryIsCounted) {
+  memory::emptyCache(sim);
+  memory::resetPeak(sim);
+  memory::Stats before = memory::stats(sim);
+  {
+    Tensor x = ones({100'000}, {.device = sim});
+    memory::Stats during = memory::stats(sim);
+    EXPECT_GE(during.allocated, before.allocated + 400'000);
+    EXPECT_GE(during.peakAllocated, during.allocated);
+    EXPECT_GT(during.allocations, before.allocations);
+  }
+  synchronize(sim);
+  memory::Stats after = memory::stats(sim);
+  EXPECT_EQ(after.allocated, before.allocated);
+  EXPECT_GE(after.peakAllocated, before.allocated + 400'000);
+  EXPECT_GE(after.cached, 400'000) << "kept for the next tensor";
+  memory::resetPeak(sim);
+  EXPECT_EQ(memory::stats(sim).peakAllocated, after.allocated);
+  memory::emptyCache(sim);
+  EXPECT_LT(memory::stats(sim).cached, after.cached);
+  EXPECT_THAT(messageOf([] { memory::stats("sim:7"); }, Code::DeviceUnavailable), testing::StartsWith("memory::stats: "));
+}
+
 TEST_F(OnDevice, misuse) {
   Tensor there = ones({2}, {.device = sim}), here = ones({2});
   there.setName("there");
