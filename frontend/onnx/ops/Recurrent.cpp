@@ -186,7 +186,10 @@ private:
     if (layout)
       std::swap(whole[0], whole[1]);
     expect(v, whole, "an initial state");
-    return n.reshape(n.slice(v, layout ? 1 : 0, n.size(direction), n.size(1)), dims);
+    v = n.reshape(n.slice(v, layout ? 1 : 0, n.size(direction), n.size(1)), dims);
+    if (lengths) // a sequence without steps ends with zeros, as in onnxruntime; ONNX does not say
+      v = n.select(n.unsqueeze(n.less(n.like(lengths, 0), lengths), 1), v, n.like(v, 0));
+    return v;
   }
 
   llvm::SmallVector<Value> runDirection(int64_t d, Value bias, Cell cell) {
