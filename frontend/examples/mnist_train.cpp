@@ -87,15 +87,17 @@ void run(const Options &options) {
   Device device(options.device);
   manualSeed(options.seed);
   data::Mnist mnist = options.data.empty() ? data::drawnDigits() : data::mnist(options.data);
-  std::cout << mnist.description << '\n';
-  auto prepared = [&](data::Dataset images, int64_t limit) {
-    if (limit > 0 && limit < images.size())
-      images = images.subset(0, limit);
-    return images.map(data::toTensor()).map(data::normalize(.1307, .3081));
-  };
-  data::DataLoader train(prepared(mnist.train, options.limit), {.batchSize = options.batch, .shuffle = true, .workers = static_cast<int>(options.workers),
-                                                                .persistent = options.workers > 0, .seed = options.seed});
-  data::DataLoader test(prepared(mnist.test, options.limit), {.batchSize = 250});
+  std::cout << mnist.description;
+  if (options.limit > 0) {
+    for (data::Dataset *images : {&mnist.train, &mnist.test})
+      *images = images->subset(0, std::min(options.limit, images->size()));
+    std::cout << "; --limit uses " << mnist.train.size() << " and " << mnist.test.size();
+  }
+  std::cout << '\n';
+  auto prepared = [](const data::Dataset &images) { return images.map(data::toTensor()).map(data::normalize(.1307, .3081)); };
+  data::DataLoader train(prepared(mnist.train), {.batchSize = options.batch, .shuffle = true, .workers = static_cast<int>(options.workers),
+                                                 .persistent = options.workers > 0, .seed = options.seed});
+  data::DataLoader test(prepared(mnist.test), {.batchSize = 250});
 
   auto net = nn::make<Net>();
   net->to(device);
