@@ -200,27 +200,28 @@ private:
     for (Operation *op : program) {
       if (groups.has(op))
         continue;
-      Group group;
-      group.ops = {op};
-      group.constant = constants.contains(op);
-      group.kind = isControl(op)                                   ? GroupKind::Control
-                   : isa<RoutineOp>(op)                            ? GroupKind::Routine
-                   : isa<ReshapeOp>(op) || contiguousOffset(op)    ? GroupKind::View
-                   : isa<ConcatOp>(op)                             ? GroupKind::Concat
-                                                                   : GroupKind::Loop;
-      group.shape = resultDims(op);
-      groups.add(std::move(group));
+      startGroup(op, isControl(op)                                ? GroupKind::Control
+                     : isa<RoutineOp>(op)                         ? GroupKind::Routine
+                     : isa<ReshapeOp>(op) || contiguousOffset(op) ? GroupKind::View
+                     : isa<ConcatOp>(op)                          ? GroupKind::Concat
+                                                                  : GroupKind::Loop);
     }
+  }
+
+  /// A group of `op` alone.
+  int startGroup(Operation *op, GroupKind kind) {
+    Group group;
+    group.kind = kind;
+    group.constant = constants.contains(op);
+    group.shape = resultDims(op);
+    int id = groups.add(std::move(group));
+    groups.move(op, id);
+    return id;
   }
 
   //===-- rule 2 ------------------------------------------------------------------------------------------------===//
   void startLibraryGroup(Operation *contraction) {
-    Group group;
-    group.kind = GroupKind::Library;
-    group.constant = constants.contains(contraction);
-    group.shape = resultDims(contraction);
-    int id = groups.add(std::move(group));
-    groups.move(contraction, id);
+    int id = startGroup(contraction, GroupKind::Library);
     if (unfused || isa<ConvWeightGradOp>(contraction)) // it sums in chunks: what follows must wait for their sum
       return;
     if (auto attention = dyn_cast<AttentionOp>(contraction)) {
@@ -265,12 +266,7 @@ private:
 
   /// A composite that the target keeps whole is a kernel of its own; what only renames elements of its operands is read there.
   void startCompositeGroup(Operation *op) {
-    Group group;
-    group.kind = GroupKind::Routine;
-    group.constant = constants.contains(op);
-    group.shape = resultDims(op);
-    int id = groups.add(std::move(group));
-    groups.move(op, id);
+    int id = startGroup(op, GroupKind::Routine);
     for (unsigned i = 0; i < op->getNumOperands() && !unfused; ++i) {
       SmallVector<Operation *> chain;
       for (Operation *def = op->getOperand(i).getDefiningOp();
